@@ -1,0 +1,39 @@
+//! The command line.
+//!
+//! Owns the commands and their help. Without one, the program serves.
+
+use clap::{Parser, Subcommand};
+
+/// Keeps a coding agent's plans outside its context: an MCP server.
+///
+/// Without a command it serves MCP over standard input and output; an MCP client starts it so. A session with a
+/// three-word name holds one queue of plans, and `9plan demo` plays one from start to end.
+#[derive(Debug, Parser)]
+#[command(name = "9plan", version, after_help = ENVIRONMENT)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Play a whole session against the real server, in a temporary folder
+    Demo,
+    /// Print one plan whole
+    Show {
+        /// The session's three words
+        session: String,
+        /// The plan's id
+        #[arg(long)]
+        plan: String,
+    },
+}
+
+const ENVIRONMENT: &str = "\
+Environment:
+  NINEPLAN_SESSIONS_PATH  Where sessions are kept [default: 9plan/sessions in the user's data folder]
+  NINEPLAN_LOG_LEVEL      debug, info, warn or error [default: info]; the log goes to standard error
+  NINEPLAN_TRANSPORT      stdio [default: stdio]
+  NINEPLAN_TOOL_PREFIX    What the tools' names begin with [default: 9plan_]
+  NINEPLAN_TOOLSETS       Which tools are served [default: core]";

@@ -1,0 +1,222 @@
+//! The configuration: environment variables named `NINEPLAN_*`.
+//!
+//! Owns their names, defaults and allowed values. A pure function of a look-up, so that a test needs no environment; this
+//! is the only module that reads the real one.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The sets of tools that there are.
+const TOOLSETS: [&str; 1] = ["core"];
+
+/// What the program was told to do.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Absolute; need not exist.
+    pub sessions_root: PathBuf,
+    pub log_level: LogLevel,
+    /// What the names of the tools begin with.
+    pub tool_prefix: String,
+}
+
+/// The least serious events that are logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// A variable with a value that is not allowed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}={value:?} is not allowed: {allowed}")]
+pub struct BadVariable {
+    variable: &'static str,
+    value: String,
+    allowed: String,
+}
+
+/// Where the defaults come from.
+#[derive(Debug, Default)]
+pub struct Places {
+    pub home: Option<PathBuf>,
+    /// The folder for a user's data.
+    pub data: Option<PathBuf>,
+    /// What a relative path is relative to.
+    pub current: Option<PathBuf>,
+}
+
+impl Config {
+    /// Reads the environment of the process.
+    ///
+    /// # Errors
+    ///
+    /// The first variable whose value is not allowed.
+    pub fn from_env() -> Result<Self, BadVariable> {
+        let base = directories::BaseDirs::new();
+        let places = Places {
+            home: base.as_ref().map(|base| base.home_dir().to_owned()),
+            data: base.as_ref().map(|base| base.data_local_dir().to_owned()),
+            current: env::current_dir().ok(),
+        };
+        Self::read(|name| env::var_os(name), &places)
+    }
+
+    /// Reads the configuration from a look-up of variables.
+    ///
+    /// # Errors
+    ///
+    /// The first variable whose value is not allowed.
+    pub fn read(lookup: impl Fn(&str) -> Option<OsString>, places: &Places) -> Result<Self, BadVariable> {
+        let value = |variable| set(lookup(variable));
+        let sessions_root = sessions_root(value("NINEPLAN_SESSIONS_PATH"), places)?;
+        let log_level = log_level(value("NINEPLAN_LOG_LEVEL"))?;
+        transport(value("NINEPLAN_TRANSPORT"))?;
+        let tool_prefix = tool_prefix(value("NINEPLAN_TOOL_PREFIX"))?;
+        toolsets(value("NINEPLAN_TOOLSETS"))?;
+        Ok(Self { sessions_root, log_level, tool_prefix })
+    }
+}
+
+/// The value, unless it is empty or a client left a placeholder in it that it did not know.
+fn set(value: Option<OsString>) -> Option<OsString> {
+    value.filter(|value| !value.is_empty() && !value.to_string_lossy().contains("${"))
+}
+
+fn bad(variable: &'static str, value: &str, allowed: impl Into<String>) -> BadVariable {
+    BadVariable { variable, value: value.to_owned(), allowed: allowed.into() }
+}
+
+fn sessions_root(value: Option<OsString>, places: &Places) -> Result<PathBuf, BadVariable> {
+    const VARIABLE: &str = "NINEPLAN_SESSIONS_PATH";
+    let Some(value) = value else {
+        let data = places.data.as_ref();
+        return data
+            .map(|data| data.join("9plan").join("sessions"))
+            .ok_or_else(|| bad(VARIABLE, "", "there is no home folder, so give an absolute path"));
+    };
+    let path = Path::new(&value);
+    // Clients hand variables over as they stand in a file, where no shell has seen them.
+    let path = match (path.strip_prefix("~"), &places.home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.to_owned(),
+    };
+    if path.is_absolute() {
+        return Ok(path);
+    }
+    let current = places.current.as_ref();
+    current
+        .map(|current| current.join(&path))
+        .ok_or_else(|| bad(VARIABLE, &value.to_string_lossy(), "give an absolute path"))
+}
+
+fn log_level(value: Option<OsString>) -> Result<LogLevel, BadVariable> {
+    let Some(value) = value else { return Ok(LogLevel::Info) };
+    match value.to_str() {
+        Some("debug") => Ok(LogLevel::Debug),
+        Some("info") => Ok(LogLevel::Info),
+        Some("warn") => Ok(LogLevel::Warn),
+        Some("error") => Ok(LogLevel::Error),
+        _ => Err(bad("NINEPLAN_LOG_LEVEL", &value.to_string_lossy(), "use debug, info, warn or error")),
+    }
+}
+
+fn transport(value: Option<OsString>) -> Result<(), BadVariable> {
+    match value {
+        Some(value) if value != "stdio" => {
+            Err(bad("NINEPLAN_TRANSPORT", &value.to_string_lossy(), "this version serves stdio"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn tool_prefix(value: Option<OsString>) -> Result<String, BadVariable> {
+    let Some(value) = value else { return Ok("9plan_".to_owned()) };
+    let allowed = |text: &&str| {
+        text.len() <= 20 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+    };
+    value.to_str().filter(allowed).map(str::to_owned).ok_or_else(|| {
+        bad("NINEPLAN_TOOL_PREFIX", &value.to_string_lossy(), "use up to 20 letters A-Z and a-z, digits, _ and -")
+    })
+}
+
+fn toolsets(value: Option<OsString>) -> Result<(), BadVariable> {
+    let Some(value) = value else { return Ok(()) };
+    let text = value.to_string_lossy();
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() || names.iter().any(|name| !TOOLSETS.contains(name)) {
+        let allowed = format!("use a comma-separated list of: {}", TOOLSETS.join(", "));
+        return Err(bad("NINEPLAN_TOOLSETS", &text, allowed));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Config, BadVariable> {
+        let places = Places {
+            home: Some("/home/ada".into()),
+            data: Some("/home/ada/data".into()),
+            current: Some("/work".into()),
+        };
+        let lookup = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
+        Config::read(lookup, &places)
+    }
+
+    fn defaults() -> Config {
+        Config {
+            sessions_root: "/home/ada/data/9plan/sessions".into(),
+            log_level: LogLevel::Info,
+            tool_prefix: "9plan_".into(),
+        }
+    }
+
+    #[test]
+    fn nothing_set_empty_and_unexpanded_all_give_the_defaults() {
+        let names = [
+            "NINEPLAN_SESSIONS_PATH",
+            "NINEPLAN_LOG_LEVEL",
+            "NINEPLAN_TRANSPORT",
+            "NINEPLAN_TOOL_PREFIX",
+            "NINEPLAN_TOOLSETS",
+        ];
+        assert_eq!(read(&[]), Ok(defaults()));
+        assert_eq!(read(&names.map(|name| (name, ""))), Ok(defaults()));
+        assert_eq!(read(&names.map(|name| (name, "${HOME}/x"))), Ok(defaults()));
+    }
+
+    #[test]
+    fn values_are_taken_and_paths_made_absolute() {
+        let config = read(&[
+            ("NINEPLAN_SESSIONS_PATH", "~/plans"),
+            ("NINEPLAN_LOG_LEVEL", "debug"),
+            ("NINEPLAN_TRANSPORT", "stdio"),
+            ("NINEPLAN_TOOL_PREFIX", "nineplan_"),
+            ("NINEPLAN_TOOLSETS", "core"),
+        ]);
+        let expected = Config {
+            sessions_root: "/home/ada/plans".into(),
+            log_level: LogLevel::Debug,
+            tool_prefix: "nineplan_".into(),
+        };
+        assert_eq!(config, Ok(expected));
+        assert_eq!(read(&[("NINEPLAN_SESSIONS_PATH", "here")]).unwrap().sessions_root, Path::new("/work/here"));
+    }
+
+    #[test]
+    fn a_bad_value_names_the_variable_the_value_and_what_is_allowed() {
+        for (name, value, allowed) in [
+            ("NINEPLAN_LOG_LEVEL", "loud", "use debug, info, warn or error"),
+            ("NINEPLAN_TRANSPORT", "carrier-pigeon", "this version serves stdio"),
+            ("NINEPLAN_TOOL_PREFIX", "my plan.", "use up to 20 letters A-Z and a-z, digits, _ and -"),
+            ("NINEPLAN_TOOLSETS", "core,steps", "use a comma-separated list of: core"),
+        ] {
+            let error = read(&[(name, value)]).unwrap_err().to_string();
+            assert_eq!(error, format!("{name}={value:?} is not allowed: {allowed}"));
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! `9plan demo`.
+use std::io;
+pub fn run() -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,392 @@
+//! The plan files of one session on disk.
+//!
+//! Owns the folder `plans/`: staging, publishing, reading, removing, listing. Knows nothing of a file's format or of the
+//! database. Only regular files are ever read or removed: a link is not followed, wherever it leads.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::plan::PlanId;
+
+/// The largest plan file that is read, in bytes. Seven sections of the largest argument come to half a mebibyte.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// How a temporary file's name ends; it begins with a dot and the plan's identifier.
+const STAGED_SUFFIX: &str = ".tmp";
+
+/// The plan files of one session. Injected, so that a test can make a step fail.
+pub trait PlanFiles: Send {
+    /// Where the file of a plan is, or would be; absolute.
+    fn path(&self, id: &PlanId) -> PathBuf;
+
+    /// Writes and syncs the new text beside its place. Dropped unpublished, it is gone.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`; nothing was changed.
+    fn stage(&self, id: &PlanId, text: &str) -> Result<Box<dyn Staged>, Error>;
+
+    /// The bytes of a plan's file, or none where there is no file.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`, also where something else than a regular file stands there.
+    fn read(&self, id: &PlanId) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Removes a plan's file if it still holds `expected`: an edit made since it was read must not be lost.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`.
+    fn remove(&self, id: &PlanId, expected: &[u8]) -> Result<(), Error>;
+
+    /// All that stands in the folder, by name.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`.
+    fn list(&self) -> Result<Vec<Entry>, Error>;
+
+    /// Settles a temporary file that a process left behind: put in its plan's place, or removed.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`.
+    fn settle(&self, leftover: &Leftover, fate: Fate) -> Result<(), Error>;
+
+    /// The bytes of a temporary file, and whether it is newer than its plan's file.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`.
+    fn read_leftover(&self, leftover: &Leftover) -> Result<(Vec<u8>, bool), Error>;
+}
+
+/// A text that is on disk, but not yet in its place.
+pub trait Staged {
+    /// Puts the text in its place, and syncs the folder.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`.
+    fn publish(self: Box<Self>) -> Result<(), Error>;
+}
+
+/// One name in `plans/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// The file of the plan with this identifier.
+    Plan(PlanId),
+    /// A temporary file.
+    Leftover(Leftover),
+    /// Not ours.
+    Other(String),
+}
+
+/// A temporary file: its name, and the plan it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    pub id: PlanId,
+    pub name: String,
+}
+
+/// What becomes of a temporary file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Published,
+    Removed,
+}
+
+/// The folder `plans/` of a session.
+pub struct DiskPlanFiles {
+    folder: PathBuf,
+}
+
+impl DiskPlanFiles {
+    /// The plan files in `folder`, an absolute path.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+        let kind = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::file("read", path, &error)),
+        };
+        if !kind.is_file() {
+            let reason =
+                if kind.is_symlink() { "it is a symbolic link, which is not followed" } else { "it is not a file" };
+            return Err(Error::in_the_way("read", path, reason));
+        }
+        let mut bytes = Vec::new();
+        let read = open_unlinked(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file("read", path, &error)),
+            Ok(length) if length as u64 > MAX_FILE_BYTES => {
+                Err(Error::in_the_way("read", path, "it is larger than 16 MiB"))
+            }
+            Ok(_) => Ok(Some(bytes)),
+        }
+    }
+}
+
+impl PlanFiles for DiskPlanFiles {
+    fn path(&self, id: &PlanId) -> PathBuf {
+        self.folder.join(format!("{id}.txt"))
+    }
+
+    fn stage(&self, id: &PlanId, text: &str) -> Result<Box<dyn Staged>, Error> {
+        let staged =
+            write_beside(&self.folder, id, text).map_err(|error| Error::file("write to", &self.folder, &error))?;
+        Ok(Box::new(StagedFile { staged, place: self.path(id), id: id.clone(), text: text.to_owned() }))
+    }
+
+    fn read(&self, id: &PlanId) -> Result<Option<Vec<u8>>, Error> {
+        Self::read_file(&self.path(id))
+    }
+
+    fn remove(&self, id: &PlanId, expected: &[u8]) -> Result<(), Error> {
+        let path = self.path(id);
+        if Self::read_file(&path)?.as_deref() != Some(expected) {
+            return Ok(());
+        }
+        remove_file(&path)
+    }
+
+    fn list(&self) -> Result<Vec<Entry>, Error> {
+        let unreadable = |error: io::Error| Error::file("list", &self.folder, &error);
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
+            let name = entry.map_err(unreadable)?.file_name();
+            entries.push(Entry::from_name(name.to_string_lossy().into_owned()));
+        }
+        Ok(entries)
+    }
+
+    fn settle(&self, leftover: &Leftover, fate: Fate) -> Result<(), Error> {
+        let path = self.folder.join(&leftover.name);
+        match fate {
+            Fate::Removed => remove_file(&path),
+            Fate::Published => {
+                let place = self.path(&leftover.id);
+                let moved = fs::rename(&path, &place).and_then(|()| sync_folder(&self.folder));
+                moved.map_err(|error| Error::file("write", &place, &error))
+            }
+        }
+    }
+
+    fn read_leftover(&self, leftover: &Leftover) -> Result<(Vec<u8>, bool), Error> {
+        let path = self.folder.join(&leftover.name);
+        let bytes = Self::read_file(&path)?.unwrap_or_default();
+        let changed = |path: &Path| fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok();
+        Ok((bytes, changed(&path) >= changed(&self.path(&leftover.id))))
+    }
+}
+
+impl Entry {
+    /// The name in the folder.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Plan(id) => format!("{id}.txt"),
+            Self::Leftover(Leftover { name, .. }) | Self::Other(name) => name.clone(),
+        }
+    }
+
+    fn from_name(name: String) -> Self {
+        if let Some(id) = name.strip_suffix(".txt").and_then(PlanId::exact) {
+            return Self::Plan(id);
+        }
+        let inner = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(STAGED_SUFFIX));
+        match inner.and_then(|inner| inner.split('.').next()).and_then(PlanId::exact) {
+            Some(id) => Self::Leftover(Leftover { id, name }),
+            None => Self::Other(name),
+        }
+    }
+}
+
+/// A temporary file that knows its place.
+struct StagedFile {
+    staged: tempfile::TempPath,
+    place: PathBuf,
+    id: PlanId,
+    text: String,
+}
+
+impl Staged for StagedFile {
+    fn publish(self: Box<Self>) -> Result<(), Error> {
+        let Self { staged, place, id, text } = *self;
+        let folder = place.parent().unwrap_or(&place).to_owned();
+        let moved = match staged.persist(&place) {
+            // Another process that opened the session took the temporary file for one left behind.
+            Err(lost) if lost.error.kind() == io::ErrorKind::NotFound => {
+                write_beside(&folder, &id, &text).and_then(|staged| staged.persist(&place).map_err(|lost| lost.error))
+            }
+            moved => moved.map_err(|lost| lost.error),
+        };
+        moved.and_then(|()| sync_folder(&folder)).map_err(|error| Error::file("write", &place, &error))
+    }
+}
+
+/// Writes `text` to a synced temporary file with mode 0600 in `folder`.
+fn write_beside(folder: &Path, id: &PlanId, text: &str) -> io::Result<tempfile::TempPath> {
+    let mut file = tempfile::Builder::new().prefix(&format!(".{id}.")).suffix(STAGED_SUFFIX).tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    Ok(file.into_temp_path())
+}
+
+fn remove_file(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Opens a file for reading without following a link or waiting for a pipe, should one have just taken its place.
+fn open_unlinked(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options.open(path)
+}
+
+/// Makes the names in a folder durable. Windows has no such call: there the rename is journalled by the file system.
+///
+/// # Errors
+///
+/// What the system reports.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+pub mod fakes {
+    //! Plan files in memory, which can be told to fail at a step.
+
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex};
+
+    use super::{Entry, Fate, Leftover, PlanFiles, Staged};
+    use crate::error::Error;
+    use crate::plan::PlanId;
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Step {
+        Stage,
+        Publish,
+        Read,
+        Remove,
+    }
+
+    #[derive(Default)]
+    pub struct Folder {
+        pub files: BTreeMap<PlanId, Vec<u8>>,
+        pub fails_at: Option<Step>,
+    }
+
+    #[derive(Clone, Default)]
+    pub struct MemoryPlanFiles(pub Arc<Mutex<Folder>>);
+
+    impl MemoryPlanFiles {
+        fn at(&self, step: Step) -> Result<std::sync::MutexGuard<'_, Folder>, Error> {
+            let folder = self.0.lock().unwrap();
+            if folder.fails_at == Some(step) {
+                return Err(Error::in_the_way("reach", &PathBuf::from("/plans"), "the test says so"));
+            }
+            Ok(folder)
+        }
+    }
+
+    struct MemoryStaged(MemoryPlanFiles, PlanId, Vec<u8>);
+
+    impl Staged for MemoryStaged {
+        fn publish(self: Box<Self>) -> Result<(), Error> {
+            let Self(files, id, text) = *self;
+            files.at(Step::Publish)?.files.insert(id, text);
+            Ok(())
+        }
+    }
+
+    impl PlanFiles for MemoryPlanFiles {
+        fn path(&self, id: &PlanId) -> PathBuf {
+            PathBuf::from(format!("/plans/{id}.txt"))
+        }
+
+        fn stage(&self, id: &PlanId, text: &str) -> Result<Box<dyn Staged>, Error> {
+            self.at(Step::Stage)?;
+            Ok(Box::new(MemoryStaged(self.clone(), id.clone(), text.into())))
+        }
+
+        fn read(&self, id: &PlanId) -> Result<Option<Vec<u8>>, Error> {
+            Ok(self.at(Step::Read)?.files.get(id).cloned())
+        }
+
+        fn remove(&self, id: &PlanId, expected: &[u8]) -> Result<(), Error> {
+            let mut folder = self.at(Step::Remove)?;
+            if folder.files.get(id).is_some_and(|bytes| bytes == expected) {
+                folder.files.remove(id);
+            }
+            Ok(())
+        }
+
+        fn list(&self) -> Result<Vec<Entry>, Error> {
+            Ok(self.0.lock().unwrap().files.keys().cloned().map(Entry::Plan).collect())
+        }
+
+        fn settle(&self, _: &Leftover, _: Fate) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn read_leftover(&self, _: &Leftover) -> Result<(Vec<u8>, bool), Error> {
+            Ok((Vec::new(), false))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_the_folder_are_told_apart() {
+        let id = PlanId::exact("k7f3m").unwrap();
+        assert_eq!(Entry::from_name("k7f3m.txt".into()), Entry::Plan(id.clone()));
+        let name = ".k7f3m.Xy9.tmp".to_owned();
+        assert_eq!(Entry::from_name(name.clone()), Entry::Leftover(Leftover { id, name }));
+        for other in ["K7F3M.txt", "k7.txt", ".DS_Store", "k7f3m.txt~", ".x.tmp", "notes.md"] {
+            assert_eq!(Entry::from_name(other.into()), Entry::Other(other.into()));
+        }
+    }
+
+    #[test]
+    fn an_edited_file_is_not_removed_and_a_dropped_stage_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = DiskPlanFiles::new(folder.path().to_owned());
+        let id = PlanId::exact("k7f3m").unwrap();
+        drop(files.stage(&id, "one").unwrap());
+        assert_eq!(files.list().unwrap(), []);
+        files.stage(&id, "one").unwrap().publish().unwrap();
+        files.remove(&id, b"two").unwrap();
+        assert_eq!(files.read(&id).unwrap().as_deref(), Some(&b"one"[..]));
+        files.remove(&id, b"one").unwrap();
+        assert_eq!(files.read(&id).unwrap(), None);
+    }
+
+    #[test]
+    fn a_stage_taken_away_by_another_process_is_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = DiskPlanFiles::new(folder.path().to_owned());
+        let id = PlanId::exact("k7f3m").unwrap();
+        let staged = files.stage(&id, "one").unwrap();
+        let [Entry::Leftover(leftover)] = &files.list().unwrap()[..] else { panic!("one temporary file") };
+        files.settle(leftover, Fate::Removed).unwrap();
+        staged.publish().unwrap();
+        assert_eq!(files.read(&id).unwrap().as_deref(), Some(&b"one"[..]));
+    }
+}

@@ -1,0 +1,99 @@
+//! Log lines on standard error.
+//!
+//! Owns their form and the promise that writing them never holds up a call: a client that does not read standard error
+//! loses lines, not answers. Standard output is never written to.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::LogLevel;
+
+/// How many lines may wait for a reader of standard error; further ones are dropped.
+const WAITING_LINES: usize = 1_024;
+
+/// How long the end of the process waits for the lines that are still to be written.
+const FLUSH: Duration = Duration::from_millis(200);
+
+/// Keeps the log going; dropped, it writes what is waiting, as long as that does not take long.
+pub struct Logging {
+    lines: SyncSender<Vec<u8>>,
+    done: Receiver<()>,
+}
+
+/// Starts logging at `level`: lines for a person where standard error is a terminal, JSON elsewhere.
+///
+/// # Errors
+///
+/// Where the thread that writes cannot be started.
+pub fn start(level: LogLevel) -> io::Result<Logging> {
+    let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING_LINES);
+    let (finished, done) = sync_channel(1);
+    thread::Builder::new().name("log".to_owned()).spawn(move || {
+        for line in waiting {
+            if line.is_empty() || io::stderr().write_all(&line).is_err() {
+                break;
+            }
+        }
+        let _ = finished.try_send(());
+    })?;
+    let writer = Lines(lines.clone());
+    let (ours, library) = match level {
+        // The library's own debugging is about the protocol, and repeats every message.
+        LogLevel::Debug => (LevelFilter::DEBUG, LevelFilter::INFO),
+        LogLevel::Info => (LevelFilter::INFO, LevelFilter::ERROR),
+        LogLevel::Warn => (LevelFilter::WARN, LevelFilter::ERROR),
+        LogLevel::Error => (LevelFilter::ERROR, LevelFilter::ERROR),
+    };
+    let filter = Targets::new().with_default(ours).with_target("rmcp", library).with_target("serve_inner", library);
+    let registry = tracing_subscriber::registry().with(filter);
+    if io::stderr().is_terminal() {
+        let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        registry.with(tracing_subscriber::fmt::layer().with_ansi(colour).with_writer(writer)).init();
+    } else {
+        registry.with(tracing_subscriber::fmt::layer().json().with_span_list(false).with_writer(writer)).init();
+    }
+    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panicked")));
+    Ok(Logging { lines, done })
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        // The subscriber holds the other end for ever, so that an empty line stands for the end.
+        if self.lines.try_send(Vec::new()).is_ok() {
+            let _ = self.done.recv_timeout(FLUSH);
+        }
+    }
+}
+
+/// Hands each line to the thread that writes.
+#[derive(Clone)]
+struct Lines(SyncSender<Vec<u8>>);
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match self.0.try_send(line.to_vec()) {
+            // A full queue: nobody reads standard error. A gone thread: it is closed.
+            Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Ok(line.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}

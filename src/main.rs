@@ -1,0 +1,102 @@
+//! 9plan: an MCP server that keeps an agent's plans outside its context.
+//!
+//! The code map. Arrows point one way, and `tests/it/tidy.rs` holds them:
+//!
+//! ```text
+//! main -> server -> tools -> sessions -> store -> files, ids -> plan_text, plan, error
+//! ```
+//!
+//! - [`server`] speaks MCP, and alone names rmcp and tokio; `server/routes.rs` is the one table of tools.
+//! - [`tools`] is what each tool does: arguments in, a reply out, no protocol.
+//! - [`sessions`] is the folder of all sessions, [`store`] one of them; only the store and [`error`] name rusqlite.
+//! - [`files`] is a session's `plans/`; [`ids`] draws names; [`plan_text`] is the form of a plan file; [`plan`] the words
+//!   of the domain.
+//! - [`config`] alone reads the environment; [`logging`] writes to standard error and never waits for it.
+//! - [`cli`] is the command line, [`demo`] and [`show`] its commands.
+//!
+//! A call: the table maps its name to a function in `tools`, `server/call.rs` checks the arguments and runs it, the
+//! function asks `sessions` for a store and makes one transition, and `server/call.rs` frames the reply.
+
+mod cli;
+mod config;
+mod demo;
+mod error;
+mod files;
+mod ids;
+mod logging;
+mod plan;
+mod plan_text;
+mod server;
+mod sessions;
+mod show;
+mod store;
+mod tools;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use std::sync::Arc;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use config::Config;
+use files::DiskPlanFiles;
+use ids::RandomIds;
+use sessions::Sessions;
+
+/// What is said to a person who starts the server by hand.
+const WAITING: &str = "\
+9plan is an MCP server and waits for a client on standard input.
+An MCP client starts it by itself once it is configured with this command, for example:
+  claude mcp add 9plan -- 9plan
+`9plan demo` shows a session without a client; `9plan --help` says more. Ctrl-D or Ctrl-C ends.";
+
+/// The exit code for a wrong use of the program, as clap has it too.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let command = Cli::parse().command;
+    let config = match Config::from_env() {
+        Ok(config) => config,
+        Err(bad) => return fail(&bad.to_string(), USAGE),
+    };
+    if let Some(Command::Demo) = command {
+        return match demo::run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.to_string(), 1),
+        };
+    }
+    let sessions =
+        Sessions::new(config.sessions_root, Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)));
+    if let Some(Command::Show { session, plan }) = command {
+        return match show::run(&sessions, &session, &plan) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&format!("{error}\n{}", error.suggestion(&config.tool_prefix)), 1),
+        };
+    }
+    let logging = match logging::start(config.log_level) {
+        Ok(logging) => logging,
+        Err(error) => return fail(&format!("the log cannot be written: {error}"), 1),
+    };
+    if io::stdin().is_terminal() {
+        say(WAITING);
+    }
+    let served = server::stdio::serve(server::Server::new(Arc::new(sessions), config.tool_prefix));
+    if let Err(error) = &served {
+        tracing::error!(%error, "serving failed");
+    }
+    drop(logging);
+    // Not by returning: a thread that waits for standard input would be waited for.
+    std::process::exit(i32::from(served.is_err()))
+}
+
+fn fail(message: &str, code: u8) -> ExitCode {
+    say(&format!("9plan: {message}"));
+    ExitCode::from(code)
+}
+
+/// Standard error may be closed, which is no reason to fail.
+fn say(message: &str) {
+    let _ = writeln!(io::stderr(), "{message}");
+}

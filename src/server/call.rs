@@ -1,0 +1,121 @@
+//! One call of a tool, from the arguments as they came to the result as it goes out.
+//!
+//! Owns the frame of every reply and error, and the guard that keeps a panic from leaving the caller without an answer.
+//! Knows no tool by name.
+
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use serde_json::{Value, json};
+
+use super::arguments;
+use super::routes::{Reply, Route};
+use crate::error::Error;
+use crate::plan::SessionName;
+use crate::tools::{Call, Connection, Era};
+
+/// How many repairs a reply lists.
+const REPAIRS_LISTED: usize = 20;
+
+/// Who calls.
+pub struct Caller {
+    pub era: Era,
+    /// The client's name, as it gives it.
+    pub client: Option<String>,
+}
+
+/// Runs a tool. Calls of one connection run one at a time, in the order in which they come.
+///
+/// # Errors
+///
+/// `-32603` where the handler panicked; every other failure is a result.
+pub fn run(
+    connection: &Mutex<Connection>,
+    route: &Route,
+    given: JsonObject,
+    caller: Caller,
+) -> Result<CallToolResult, ErrorData> {
+    // A call that panicked has changed nothing of a connection but its current session.
+    let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut call = Call::new(&mut connection, caller.era, caller.client);
+    let named = given.get("session_name").and_then(Value::as_str).map(str::to_owned);
+    let span = tracing::debug_span!("call", tool = %route.tool.name, session = tracing::field::Empty);
+    let _entered = span.enter();
+    if let Some(name) = call.failed_session(named.as_deref()) {
+        span.record("session", name.as_str());
+    }
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given)?;
+        (route.run)(&mut call, checked)
+    }));
+    match ran {
+        Ok(Ok(reply)) => Ok(success(call.session_name().as_ref(), call.repaired(), reply)),
+        Ok(Err(error)) => {
+            let session = match error {
+                Error::SessionNotFound(_) => None,
+                _ => call.failed_session(named.as_deref()),
+            };
+            Ok(failure(session.as_ref(), &error, call.prefix()))
+        }
+        Err(_) => Err(ErrorData::internal_error("The tool failed unexpectedly; the log says more.", None)),
+    }
+}
+
+/// The result for a call that could not even be decoded: its arguments are no object.
+pub fn not_an_object(connection: &Mutex<Connection>, route: &Route) -> CallToolResult {
+    let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+    let call = Call::new(&mut connection, Era::Handshake, None);
+    let error = Error::validation(
+        "The arguments must be a JSON object.",
+        format!("Call {} again with its arguments as an object.", route.tool.name),
+    );
+    failure(call.session_name().as_ref(), &error, call.prefix())
+}
+
+fn success(session: Option<&SessionName>, mut repaired: Vec<String>, reply: Reply) -> CallToolResult {
+    let mut text = format!("{}\n\n{}", head(session), reply.text);
+    let mut fields = JsonObject::new();
+    fields.insert("session_name".to_owned(), json!(session));
+    fields.extend(reply.fields);
+    if !repaired.is_empty() {
+        if repaired.len() > REPAIRS_LISTED {
+            let all = repaired.len();
+            repaired.truncate(REPAIRS_LISTED);
+            repaired.push(format!("{} more (showing {REPAIRS_LISTED} of {all})", all - REPAIRS_LISTED));
+        }
+        text.push_str(&format!("\n\nRepaired: {}.", repaired.join("; ")));
+        fields.insert("repaired".to_owned(), json!(repaired));
+    }
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(Value::Object(fields));
+    result
+}
+
+fn failure(session: Option<&SessionName>, error: &Error, prefix: &str) -> CallToolResult {
+    let text = format!(
+        "{} Error: {}\n\n{error}\n\nSuggested action: {}",
+        head(session),
+        error.category(),
+        error.suggestion(prefix)
+    );
+    match error {
+        Error::FileSystem { .. } | Error::Database(_) => {
+            tracing::error!(category = error.category(), %error, "call failed");
+        }
+        _ => {
+            tracing::debug!(category = error.category(), %error, "call refused");
+        }
+    }
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+fn head(session: Option<&SessionName>) -> String {
+    let name: &dyn Display = match session {
+        Some(name) => name,
+        None => &"none",
+    };
+    format!("[Session: {name}]")
+}

@@ -1,0 +1,294 @@
+//! The sessions root: making, finding, opening and listing sessions.
+//!
+//! Owns the folder of a session as a whole and the set of open stores. Knows nothing of what is in a session, of tools or
+//! of who is connected. A folder becomes a session when `session.db` stands in it, whole.
+
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use crate::error::{Error, MissingSession};
+use crate::files::PlanFiles;
+use crate::ids::IdGenerator;
+use crate::plan::SessionName;
+use crate::store::{SessionStore, Summary, schema};
+
+/// How many sessions an error names.
+const SUGGESTED: usize = 5;
+
+/// How many edits a mistyped session name may be away from one that is suggested.
+const CLOSE: usize = 4;
+
+/// How many sessions stay open at once; a further one takes the place of one that no call is using.
+const OPEN_AT_ONCE: usize = 32;
+
+/// All sessions below one root. Shared by every connection of the process.
+pub struct Sessions {
+    root: PathBuf,
+    ids: Arc<dyn IdGenerator>,
+    files: fn(PathBuf) -> Box<dyn PlanFiles>,
+    open: Mutex<HashMap<SessionName, Open>>,
+}
+
+/// An open session, and the database file that it has open.
+struct Open {
+    store: SharedStore,
+    database: FileIdentity,
+}
+
+/// A store that several connections use in turn.
+#[derive(Clone)]
+pub struct SharedStore(Arc<Mutex<SessionStore>>);
+
+impl SharedStore {
+    /// The store, when its turn has come. A call that panicked has had its transaction rolled back, so that the store is
+    /// as good as before.
+    pub fn lock(&self) -> MutexGuard<'_, SessionStore> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Some of the sessions there are.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Newest use first.
+    pub sessions: Vec<(SessionName, Summary)>,
+    /// Those that could not be read, and why.
+    pub unreadable: Vec<(SessionName, String)>,
+    /// How many there are in all, the unreadable ones included.
+    pub total: usize,
+}
+
+impl Sessions {
+    /// The sessions below `root`, an absolute path that need not exist yet. `files` makes the handler of a session's plan
+    /// files from their folder.
+    pub fn new(root: PathBuf, ids: Arc<dyn IdGenerator>, files: fn(PathBuf) -> Box<dyn PlanFiles>) -> Self {
+        Self { root, ids, files, open: Mutex::default() }
+    }
+
+    /// Where a session is on disk.
+    pub fn path(&self, name: &SessionName) -> PathBuf {
+        self.root.join(name.as_str())
+    }
+
+    /// Makes a session under a name that no other process can have taken.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
+    pub fn create(&self, task: Option<&str>) -> Result<SessionName, Error> {
+        private_folders(&self.root).map_err(|error| Error::file("make", &self.root, &error))?;
+        let name = loop {
+            let name = self.ids.session_name();
+            match private_folder(&self.path(&name)) {
+                Ok(()) => break name,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    tracing::warn!(session = %name, "the session name is taken, drawing again");
+                }
+                Err(error) => return Err(Error::file("make", &self.path(&name), &error)),
+            }
+        };
+        let folder = self.path(&name);
+        let plans = folder.join("plans");
+        private_folder(&plans).map_err(|error| Error::file("make", &plans, &error))?;
+        schema::create(&folder, &name, task)?;
+        tracing::info!(session = %name, "session created");
+        Ok(name)
+    }
+
+    /// The store of a session, opened if it is not yet.
+    ///
+    /// # Errors
+    ///
+    /// `SESSION_NOT_FOUND`, which suggests names that are close, `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
+    pub fn store(&self, name: &SessionName) -> Result<SharedStore, Error> {
+        let database = self.database(name)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = open.get(name) {
+            if session.database == database {
+                return Ok(session.store.clone());
+            }
+            // Somebody moved the session away and put another in its place: what is open is not it.
+            open.remove(name);
+        }
+        let folder = self.path(name);
+        let plans = folder.join("plans");
+        expect_folder(&plans, true)?;
+        let store = SessionStore::open(
+            name.clone(),
+            &folder.join(schema::FILE_NAME),
+            (self.files)(plans),
+            Arc::clone(&self.ids),
+        )?;
+        let store = SharedStore(Arc::new(Mutex::new(store)));
+        if open.len() >= OPEN_AT_ONCE {
+            let idle =
+                open.iter().find(|(_, other)| Arc::strong_count(&other.store.0) == 1).map(|(name, _)| name.clone());
+            idle.map(|name| open.remove(&name));
+        }
+        open.insert(name.clone(), Open { store: store.clone(), database });
+        Ok(store)
+    }
+
+    /// Notes that a session is in use now, for the order in which sessions are listed.
+    pub fn touch(&self, name: &SessionName) {
+        let path = self.path(name).join(schema::FILE_NAME);
+        // Only the order of a list depends on it.
+        let _ = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    }
+
+    /// The summaries of the `most` sessions used last.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` where the root cannot be read.
+    pub fn list(&self, most: usize) -> Result<Listing, Error> {
+        let names = self.by_last_use()?;
+        let mut listing = Listing { total: names.len(), ..Listing::default() };
+        for name in names.into_iter().take(most) {
+            match self.summary(&name) {
+                Ok(summary) => listing.sessions.push((name, summary)),
+                Err(error) => listing.unreadable.push((name, error.to_string())),
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Whether work is left in a session: something is queued or active, or nothing was ever added.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::store`].
+    pub fn is_unfinished(&self, name: &SessionName) -> Result<bool, Error> {
+        let summary = self.summary(name)?;
+        Ok(summary.active || summary.queued > 0 || !summary.started)
+    }
+
+    /// The failure to tell a caller that names no session and has none in use.
+    pub fn none_current(&self) -> Error {
+        Error::SessionNotFound(MissingSession::NoneCurrent { recent: self.recent() })
+    }
+
+    fn summary(&self, name: &SessionName) -> Result<Summary, Error> {
+        self.database(name)?;
+        schema::summary(&self.path(name).join(schema::FILE_NAME))
+    }
+
+    /// Which file a session's database is, where there is one in a folder that is really in the root.
+    fn database(&self, name: &SessionName) -> Result<FileIdentity, Error> {
+        let folder = self.path(name);
+        let path = folder.join(schema::FILE_NAME);
+        if fs::symlink_metadata(&folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Err(self.unknown(name));
+        }
+        expect_folder(&folder, false)?;
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_file() => Ok(FileIdentity::of(&metadata)),
+            Ok(_) => Err(Error::in_the_way("open", &path, "it is not a regular file")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.unknown(name)),
+            Err(error) => Err(Error::file("open", &path, &error)),
+        }
+    }
+
+    fn unknown(&self, name: &SessionName) -> Error {
+        let mut close: Vec<(usize, SessionName)> = self
+            .by_last_use()
+            .unwrap_or_default()
+            .into_iter()
+            .map(|other| (strsim::osa_distance(name.as_str(), other.as_str()), other))
+            .filter(|(distance, _)| *distance <= CLOSE)
+            .collect();
+        close.sort_by_key(|(distance, _)| *distance);
+        let close = close.into_iter().take(SUGGESTED).map(|(_, other)| other).collect();
+        Error::SessionNotFound(MissingSession::Unknown { name: name.clone(), close, recent: self.recent() })
+    }
+
+    fn recent(&self) -> Vec<SessionName> {
+        let mut names = self.by_last_use().unwrap_or_default();
+        names.truncate(SUGGESTED);
+        names
+    }
+
+    /// The names of all sessions, newest use first. A missing root has none.
+    fn by_last_use(&self) -> Result<Vec<SessionName>, Error> {
+        let unreadable = |error: io::Error| Error::file("list", &self.root, &error);
+        let entries = match fs::read_dir(&self.root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().to_str().and_then(|text| SessionName::parse(text).ok());
+            if let Some(name) = name
+                && let Some(used) = last_use(&entry.path())
+            {
+                found.push((used, name));
+            }
+        }
+        found.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.cmp(y)));
+        Ok(found.into_iter().map(|(_, name)| name).collect())
+    }
+}
+
+/// When a session's database or its log was last written; none where there is no database.
+fn last_use(folder: &Path) -> Option<SystemTime> {
+    let written = |name: &str| fs::symlink_metadata(folder.join(name)).and_then(|metadata| metadata.modified()).ok();
+    let database = written(schema::FILE_NAME)?;
+    Some(written("session.db-wal").map_or(database, |log| log.max(database)))
+}
+
+/// Which file a path led to when it was looked at.
+#[derive(Debug, PartialEq, Eq)]
+struct FileIdentity(u64, u64);
+
+impl FileIdentity {
+    #[cfg(unix)]
+    fn of(metadata: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self(metadata.dev(), metadata.ino())
+    }
+
+    /// Elsewhere an open database cannot be moved away, so that any file is the same one.
+    #[cfg(not(unix))]
+    fn of(_: &fs::Metadata) -> Self {
+        Self(0, 0)
+    }
+}
+
+/// Sees that a real folder stands at `path`; a link could lead out of the root.
+fn expect_folder(path: &Path, make: bool) -> Result<(), Error> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_symlink() => {
+            Err(Error::in_the_way("open", path, "it is a symbolic link, which is not followed"))
+        }
+        Ok(_) => Err(Error::in_the_way("open", path, "it is not a folder")),
+        Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
+            private_folder(path).map_err(|error| Error::file("make", path, &error))
+        }
+        Err(error) => Err(Error::file("open", path, &error)),
+    }
+}
+
+/// Makes one folder that only its owner can enter; fails where there is one.
+fn private_folder(path: &Path) -> io::Result<()> {
+    builder().create(path)
+}
+
+/// Makes a folder and those above it, as far as they are missing.
+fn private_folders(path: &Path) -> io::Result<()> {
+    builder().recursive(true).create(path)
+}
+
+fn builder() -> DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}

@@ -1,0 +1,292 @@
+//! The completed plans: indexing, searching, getting.
+//!
+//! Owns the full-text index and how matches are ranked. What a word is, is for [`super::words`] to say: the index and the
+//! query go through the same function. No text of a query can make a search fail, since only terms of our own making get
+//! into the query language.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::spelling;
+use super::words::{self, Unit, Word};
+use super::{TEXT_COLUMNS, row_of, stored_id, stored_plan};
+use crate::error::Error;
+use crate::plan::{Plan, PlanId, Status};
+
+/// How many different words of a query are searched for. More would not find more, only later.
+pub const WORDS_SEARCHED: usize = 32;
+
+/// How many words a mistyped or half-typed one may stand for.
+const ALTERNATIVES: usize = 8;
+
+/// The weights of goal, outputs, outcome, context, inputs, approach, notes: what a plan was for and what came of it is
+/// what an agent asks for.
+const BM25: &str = "bm25(plans_fts, 8.0, 6.0, 6.0, 2.0, 2.0, 1.0, 1.0)";
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Best first.
+    pub matches: Vec<Match>,
+    /// How many plans match, whether listed or not.
+    pub total: u64,
+    /// Words that stand nowhere in the history, each with what was searched for instead.
+    pub replaced: Vec<(String, Vec<String>)>,
+    /// How many words of the query were left out, being more than [`WORDS_SEARCHED`].
+    pub left_out: usize,
+}
+
+/// A completed plan that matches.
+#[derive(Debug)]
+pub struct Match {
+    pub id: PlanId,
+    pub goal: String,
+    pub outcome: String,
+    /// Above 2 for the plan whose id was asked for, between 1 and 2 for one that holds all the words, below 1 for one that
+    /// holds some.
+    pub score: f64,
+}
+
+/// A completed plan.
+#[derive(Debug)]
+pub struct Remembered {
+    pub plan: Plan,
+    pub outcome: String,
+    /// RFC 3339, UTC, as is `completed_at`.
+    pub created_at: String,
+    pub completed_at: String,
+}
+
+/// Gives a plan that has just been completed its place in the history.
+pub fn append(db: &Connection, id: &PlanId, plan: &Plan, outcome: &str) -> Result<(), Error> {
+    let number: i64 = db
+        .prepare_cached(
+            "UPDATE plans SET history_no = (SELECT coalesce(max(history_no), 0) + 1 FROM plans) WHERE id = ?1
+             RETURNING history_no",
+        )?
+        .query_row([id.as_str()], |row| row.get(0))?;
+    index(db, number, plan, outcome)
+}
+
+/// Indexes every completed plan, for a session whose schema had another index or none.
+pub fn index_all(db: &Connection) -> Result<(), Error> {
+    let mut statement =
+        db.prepare(&format!("SELECT {TEXT_COLUMNS}, outcome, history_no FROM plans WHERE history_no IS NOT NULL"))?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        index(db, row.get(8)?, &stored_plan(row)?, &row.get::<_, Option<String>>(7)?.unwrap_or_default())?;
+    }
+    Ok(())
+}
+
+fn index(db: &Connection, number: i64, plan: &Plan, outcome: &str) -> Result<(), Error> {
+    let texts = [plan.goal.as_str(), &plan.outputs, outcome, &plan.context, &plan.inputs, &plan.approach, &plan.notes];
+    let [goal, outputs, said, context, inputs, approach, notes] = texts.map(words::index_text);
+    db.prepare_cached(
+        "INSERT INTO plans_fts (rowid, goal, outputs, outcome, context, inputs, approach, notes)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute((number, goal, outputs, said, context, inputs, approach, notes))?;
+    let words: BTreeSet<String> = texts.iter().flat_map(|text| words::vocabulary(text)).collect();
+    let mut insert = db.prepare_cached("INSERT OR IGNORE INTO words (word) VALUES (?1)")?;
+    for word in words {
+        insert.execute([word])?;
+    }
+    Ok(())
+}
+
+/// A completed plan by its identifier.
+pub fn get(db: &Connection, id: &PlanId) -> Result<Remembered, Error> {
+    let found = db
+        .prepare_cached(&format!(
+            "SELECT {TEXT_COLUMNS}, outcome, strftime('%Y-%m-%dT%H:%M:%SZ', created_at),
+                 strftime('%Y-%m-%dT%H:%M:%SZ', completed_at)
+             FROM plans WHERE id = ?1 AND status = 'completed'"
+        ))?
+        .query_row([id.as_str()], |row| {
+            let text = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.unwrap_or_default());
+            Ok(Remembered { plan: stored_plan(row)?, outcome: text(7)?, created_at: text(8)?, completed_at: text(9)? })
+        })
+        .optional()?;
+    match found {
+        Some(remembered) => Ok(remembered),
+        None => Err(Error::PlanNotFound { id: id.clone(), found: row_of(db, id)?.map(|(status, _)| status) }),
+    }
+}
+
+/// The completed plans that answer a query, at most `most` of them.
+pub fn search(db: &Connection, query: &str, most: usize) -> Result<Found, Error> {
+    let named = named_plan(db, query)?;
+    let mut found = Found::default();
+    let clauses = clauses(db, query, named.is_none(), &mut found)?;
+    let all = clauses.join(" AND ");
+    let some = clauses.join(" OR ");
+    if !clauses.is_empty() {
+        found.total = db
+            .prepare_cached("SELECT count(*) FROM plans_fts WHERE plans_fts MATCH ?1")?
+            .query_row([&some], |row| row.get(0))
+            .map(super::schema::count)?;
+    }
+    if let Some((number, plan)) = named {
+        let counted = !clauses.is_empty()
+            && db
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM plans_fts WHERE plans_fts MATCH ?1 AND rowid = ?2)")?
+                .query_row((&some, number), |row| row.get(0))?;
+        found.total += u64::from(!counted);
+        found.matches.push(plan);
+    }
+    if !clauses.is_empty() {
+        take(db, &all, 1.0, most, &mut found.matches)?;
+    }
+    if clauses.len() > 1 {
+        take(db, &format!("({some}) NOT ({all})"), 0.0, most, &mut found.matches)?;
+    }
+    found.matches.truncate(most);
+    Ok(found)
+}
+
+/// The completed plan whose identifier the query is, with its place in the history.
+fn named_plan(db: &Connection, query: &str) -> Result<Option<(i64, Match)>, Error> {
+    let Some(id) = PlanId::exact(&query.trim().to_ascii_lowercase()) else { return Ok(None) };
+    let found = db
+        .prepare_cached("SELECT history_no, goal, outcome FROM plans WHERE id = ?1 AND status = ?2")?
+        .query_row([id.as_str(), Status::Completed.as_str()], |row| {
+            let outcome = row.get::<_, Option<String>>(2)?.unwrap_or_default();
+            Ok((row.get(0)?, Match { id: id.clone(), goal: row.get(1)?, outcome, score: 3.0 }))
+        })
+        .optional()?;
+    Ok(found)
+}
+
+/// Adds the best matches of an expression that are not there yet, until there are `most`.
+///
+/// `floor` is what the scores of this tier start from. BM25 has no upper bound; bent into one tier's width it still puts
+/// the better one first, and no plan of a lower tier gets past one of a higher.
+fn take(db: &Connection, expression: &str, floor: f64, most: usize, matches: &mut Vec<Match>) -> Result<(), Error> {
+    if matches.len() >= most {
+        return Ok(());
+    }
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT plans.id, plans.goal, plans.outcome, best.score
+         FROM (
+             SELECT rowid AS number, -{BM25} AS score FROM plans_fts WHERE plans_fts MATCH ?1
+             ORDER BY score DESC, number DESC LIMIT ?2
+         ) AS best
+         JOIN plans ON plans.history_no = best.number
+         ORDER BY best.score DESC, best.number DESC"
+    ))?;
+    // One more than is missing, since the plan that was asked for by its identifier may be among them.
+    let wanted = i64::try_from(most - matches.len() + 1).unwrap_or(i64::MAX);
+    let mut rows = statement.query((expression, wanted))?;
+    while let Some(row) = rows.next()? {
+        let id = stored_id(row, 0)?;
+        if matches.len() < most && !matches.iter().any(|other| other.id == id) {
+            let bm25: f64 = row.get::<_, f64>(3)?.max(0.0);
+            let score = floor + bm25 / (1.0 + bm25);
+            matches.push(Match {
+                id,
+                goal: row.get(1)?,
+                outcome: row.get::<_, Option<_>>(2)?.unwrap_or_default(),
+                score,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The query as expressions of the full-text index, one for each word or run of CJK characters.
+fn clauses(db: &Connection, query: &str, forgiving: bool, found: &mut Found) -> Result<Vec<String>, Error> {
+    let mut clauses: Vec<String> = Vec::new();
+    for unit in words::units(query) {
+        let mut clause = plain(&unit);
+        if clauses.contains(&clause) {
+            continue;
+        }
+        if clauses.len() == WORDS_SEARCHED {
+            found.left_out += 1;
+            continue;
+        }
+        if forgiving
+            && let Unit::Word { parts, whole, .. } = &unit
+            && !occurs(db, &clause)?
+        {
+            clause = replaced(db, parts, whole.as_ref(), found)?;
+        }
+        if !clauses.contains(&clause) {
+            clauses.push(clause);
+        }
+    }
+    Ok(clauses)
+}
+
+/// A unit just as it was typed.
+fn plain(unit: &Unit) -> String {
+    match unit {
+        Unit::Word { parts, whole, .. } => identifier(parts.iter().map(|part| quoted(&part.stem)), whole.as_ref()),
+        // Pairs that follow one another are the substring; a lone character begins a pair or ends a run.
+        Unit::Run(pieces) if pieces.len() == 1 && pieces[0].chars().count() == 1 => format!("{}*", quoted(&pieces[0])),
+        Unit::Run(pieces) => quoted(&pieces.join(" ")),
+    }
+}
+
+/// An identifier is found whole or by all its parts.
+fn identifier(parts: impl Iterator<Item = String>, whole: Option<&Word>) -> String {
+    let parts = parts.collect::<Vec<_>>().join(" AND ");
+    match whole {
+        Some(whole) => format!("({} OR ({parts}))", quoted(&whole.stem)),
+        None => format!("({parts})"),
+    }
+}
+
+fn quoted(term: &str) -> String {
+    format!("\"{term}\"")
+}
+
+fn occurs(db: &Connection, expression: &str) -> Result<bool, Error> {
+    Ok(db
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM plans_fts WHERE plans_fts MATCH ?1)")?
+        .query_row([expression], |row| row.get(0))?)
+}
+
+/// The expression for words of which at least one stands nowhere: each such word becomes the words that it begins or,
+/// where there are none, those that it is a few edits from.
+fn replaced(db: &Connection, parts: &[Word], whole: Option<&Word>, found: &mut Found) -> Result<String, Error> {
+    let mut alternatives = Vec::new();
+    for part in parts {
+        let as_typed = quoted(&part.stem);
+        if occurs(db, &as_typed)? {
+            alternatives.push(as_typed);
+            continue;
+        }
+        let near = nearby(db, &part.text)?;
+        if near.is_empty() {
+            alternatives.push(as_typed);
+            continue;
+        }
+        let terms: BTreeSet<String> = near.iter().map(|word| quoted(&words::index_text(word))).collect();
+        alternatives.push(format!("({})", Vec::from_iter(terms).join(" OR ")));
+        found.replaced.push((part.text.clone(), near));
+    }
+    Ok(identifier(alternatives.into_iter(), whole))
+}
+
+/// The words of the history that a word begins, or else those nearest to it.
+fn nearby(db: &Connection, typed: &str) -> Result<Vec<String>, Error> {
+    let length = typed.chars().count();
+    if length < 3 {
+        return Ok(Vec::new());
+    }
+    let mut begins = db.prepare_cached(
+        "SELECT word FROM words WHERE word > ?1 AND word < ?1 || char(0x10ffff) ORDER BY length(word), word LIMIT ?2",
+    )?;
+    let begun: Vec<String> = begins
+        .query_map((typed, i64::try_from(ALTERNATIVES).unwrap_or(i64::MAX)), |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    if !begun.is_empty() || spelling::allowed_edits(length) == 0 {
+        return Ok(begun);
+    }
+    let mut all = db.prepare_cached("SELECT word FROM words")?;
+    let known: Vec<String> = all.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(spelling::nearest(typed, known.iter().map(String::as_str)).into_iter().map(str::to_owned).collect())
+}

@@ -1,0 +1,114 @@
+-- From the plain schema (or nothing) to version 1. The first two tables are the plain schema's own; a session made with
+-- it keeps every row.
+
+CREATE TABLE IF NOT EXISTS sessions (
+    name TEXT PRIMARY KEY,
+    task_description TEXT,
+    created_at TEXT DEFAULT (datetime('now'))
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS plans (
+    id TEXT PRIMARY KEY,
+    session_name TEXT NOT NULL REFERENCES sessions(name) ON DELETE CASCADE,
+    status TEXT NOT NULL CHECK (status IN ('queued', 'active', 'completed', 'discarded')),
+    queue_position INTEGER,
+    goal TEXT NOT NULL,
+    context TEXT,
+    inputs TEXT,
+    outputs TEXT,
+    approach TEXT,
+    success_criteria TEXT,
+    notes TEXT,
+    outcome TEXT,
+    created_at TEXT DEFAULT (datetime('now')),
+    completed_at TEXT
+) STRICT;
+
+-- The plain schema indexed every plan by rowid, which a table with a TEXT key does not keep across VACUUM.
+DROP TRIGGER IF EXISTS plans_ai;
+DROP TRIGGER IF EXISTS plans_ad;
+DROP TRIGGER IF EXISTS plans_au;
+DROP TABLE IF EXISTS plans_fts;
+DROP INDEX IF EXISTS idx_plans_queue;
+DROP INDEX IF EXISTS idx_plans_active;
+
+-- Counted here by triggers, so that no reply walks a table.
+ALTER TABLE sessions ADD COLUMN queued_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN completed_count INTEGER NOT NULL DEFAULT 0;
+
+-- The place of a completed plan in the history: the rowid of its text in plans_fts, and of nothing else.
+ALTER TABLE plans ADD COLUMN history_no INTEGER;
+
+-- More than one active plan was possible; all but the first go back to the queue, in front.
+UPDATE plans
+SET status = 'queued', queue_position = (SELECT min(queue_position) FROM plans WHERE status = 'queued') - 1
+WHERE status = 'active' AND rowid <> (SELECT min(rowid) FROM plans WHERE status = 'active');
+
+UPDATE plans SET queue_position = NULL WHERE status <> 'queued';
+UPDATE plans SET queue_position = ranked.place
+FROM (
+    SELECT rowid AS row, row_number() OVER (ORDER BY queue_position IS NULL, queue_position, created_at, rowid) AS place
+    FROM plans WHERE status = 'queued'
+) AS ranked
+WHERE plans.rowid = ranked.row;
+
+UPDATE plans SET history_no = ranked.place
+FROM (
+    SELECT rowid AS row, row_number() OVER (ORDER BY completed_at, rowid) AS place
+    FROM plans WHERE status = 'completed'
+) AS ranked
+WHERE plans.rowid = ranked.row;
+
+CREATE INDEX plans_queue ON plans(queue_position) WHERE status = 'queued';
+CREATE UNIQUE INDEX plans_one_active ON plans(session_name) WHERE status = 'active';
+CREATE UNIQUE INDEX plans_history ON plans(history_no) WHERE history_no IS NOT NULL;
+
+UPDATE sessions SET
+    queued_count = (SELECT count(*) FROM plans WHERE status = 'queued'),
+    completed_count = (SELECT count(*) FROM plans WHERE status = 'completed');
+
+CREATE TRIGGER plans_count_in AFTER INSERT ON plans BEGIN
+    UPDATE sessions SET
+        queued_count = queued_count + (new.status = 'queued'),
+        completed_count = completed_count + (new.status = 'completed')
+    WHERE name = new.session_name;
+END;
+CREATE TRIGGER plans_count_change AFTER UPDATE OF status ON plans BEGIN
+    UPDATE sessions SET
+        queued_count = queued_count + (new.status = 'queued') - (old.status = 'queued'),
+        completed_count = completed_count + (new.status = 'completed') - (old.status = 'completed')
+    WHERE name = new.session_name;
+END;
+CREATE TRIGGER plans_count_out AFTER DELETE ON plans BEGIN
+    UPDATE sessions SET
+        queued_count = queued_count - (old.status = 'queued'),
+        completed_count = completed_count - (old.status = 'completed')
+    WHERE name = old.session_name;
+END;
+
+-- One row a transition: what a person's timeline and the age of a plan come from.
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY,
+    at TEXT NOT NULL DEFAULT (datetime('now')),
+    plan_id TEXT NOT NULL,
+    what TEXT NOT NULL,
+    detail TEXT,
+    client TEXT
+) STRICT;
+
+INSERT INTO events (at, plan_id, what)
+SELECT at, id, what FROM (
+    SELECT created_at AS at, id, 'created' AS what, rowid AS row FROM plans
+    UNION ALL
+    SELECT completed_at, id, 'completed', rowid FROM plans WHERE status = 'completed'
+) WHERE at IS NOT NULL ORDER BY at, what = 'completed', row;
+
+-- Completed plans only, as the terms that store/words.rs makes of their text; rowid is plans.history_no. The terms hold
+-- no ASCII but a-z and 0-9, so the plainest tokenizer leaves them as they are.
+CREATE VIRTUAL TABLE plans_fts USING fts5(
+    goal, outputs, outcome, context, inputs, approach, notes,
+    content = '', contentless_delete = 1, tokenize = 'ascii'
+);
+
+-- Every word of the history as it was typed, for a query that was mistyped.
+CREATE TABLE words (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;

@@ -1,0 +1,515 @@
+//! One session: its queue, its active plan and its history.
+//!
+//! Owns the transitions, one method and one transaction each. A change to a plan file is staged, the transaction commits,
+//! the file is published, in this order; a file is removed after the commit. So whatever instant the process dies at,
+//! [`recovery`] finds all it needs. Knows nothing of other sessions, of tools or of the protocol.
+//!
+//! The database is the truth for structure, a plan's file for its content: it is read back at each transition.
+
+mod audit;
+mod history;
+mod recovery;
+pub mod schema;
+mod spelling;
+mod words;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+
+pub use audit::{Audit, FileList, Invariant};
+pub use history::{Found, Remembered};
+pub use schema::Summary;
+
+use crate::error::{DatabaseFault, Error};
+use crate::files::{PlanFiles, Staged};
+use crate::ids::{DRAWS_BEFORE_LONGER, IdGenerator, PLAN_ID_LENGTH};
+use crate::plan::{Plan, PlanId, Position, SessionName, Status, clip};
+use crate::plan_text;
+use schema::count;
+
+/// How many queued plans a reply lists.
+pub const QUEUE_SHOWN: usize = 100;
+
+/// The most bytes of a reason or an outcome that an event repeats.
+const EVENT_DETAIL: usize = 200;
+
+/// The columns of a plan's text, in the order of the sections.
+const TEXT_COLUMNS: &str = "context, goal, inputs, outputs, approach, success_criteria, notes";
+
+/// An open session.
+pub struct SessionStore {
+    name: SessionName,
+    db: Connection,
+    files: Box<dyn PlanFiles>,
+    ids: Arc<dyn IdGenerator>,
+    repaired: Vec<String>,
+}
+
+/// A plan in the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedPlan {
+    pub id: PlanId,
+    pub goal: String,
+}
+
+/// How many plans there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    pub queued: u64,
+    pub completed: u64,
+}
+
+/// A plan that went into the queue.
+#[derive(Debug)]
+pub struct Placed {
+    pub id: PlanId,
+    pub path: PathBuf,
+    /// 1-based.
+    pub position: u64,
+    pub counts: Counts,
+}
+
+/// The plan that became active.
+#[derive(Debug)]
+pub struct Pulled {
+    pub id: PlanId,
+    pub path: PathBuf,
+    pub goal: String,
+    /// The whole text of the plan file.
+    pub text: String,
+    pub counts: Counts,
+}
+
+/// A plan that was completed or discarded.
+#[derive(Debug)]
+pub struct Finished {
+    pub id: PlanId,
+    pub counts: Counts,
+    pub next: Option<QueuedPlan>,
+}
+
+/// How the active plan ends.
+#[derive(Debug, Clone, Copy)]
+pub enum Ending<'a> {
+    Completed { outcome: &'a str },
+    Discarded { reason: &'a str },
+}
+
+/// The active plan.
+#[derive(Debug)]
+pub struct ActivePlan {
+    pub id: PlanId,
+    pub goal: String,
+    pub path: PathBuf,
+    /// The text of the plan file or, where that cannot be read, of the database.
+    pub text: String,
+}
+
+/// Where a session stands.
+#[derive(Debug)]
+pub struct State {
+    pub task_description: Option<String>,
+    /// The first [`QUEUE_SHOWN`], front first.
+    pub queue: Vec<QueuedPlan>,
+    pub counts: Counts,
+    pub active: Option<ActivePlan>,
+}
+
+impl SessionStore {
+    /// Opens the session whose database is at `database`, and puts right what a crash left behind.
+    ///
+    /// # Errors
+    ///
+    /// `DATABASE_ERROR` where the database cannot be used.
+    pub fn open(
+        name: SessionName,
+        database: &Path,
+        files: Box<dyn PlanFiles>,
+        ids: Arc<dyn IdGenerator>,
+    ) -> Result<Self, Error> {
+        let mut db = schema::open(database)?;
+        trace_sql(&mut db, &name)?;
+        let repaired = recovery::recover(&mut db, files.as_ref())?;
+        for repair in &repaired {
+            tracing::warn!(session = %name, repair, "repaired on opening");
+        }
+        Ok(Self { name, db, files, ids, repaired })
+    }
+
+    /// What opening the session repaired; empty when asked again.
+    pub fn take_repaired(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.repaired)
+    }
+
+    /// Puts a new plan into the queue. `by` is the client's name, here and below.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; nothing was added.
+    pub fn add(&mut self, plan: &Plan, position: Position, by: Option<&str>) -> Result<Placed, Error> {
+        let tx = begin(&mut self.db)?;
+        let id = unused_id(&tx, self.ids.as_ref(), self.files.as_ref())?;
+        tx.prepare_cached(
+            "INSERT INTO plans (id, session_name, status, queue_position,
+                 context, goal, inputs, outputs, approach, success_criteria, notes)
+             VALUES (?1, (SELECT name FROM sessions), 'queued', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((
+            id.as_str(),
+            place(&tx, position)?,
+            &plan.context,
+            &plan.goal,
+            &plan.inputs,
+            &plan.outputs,
+            &plan.approach,
+            &plan.success_criteria,
+            &plan.notes,
+        ))?;
+        record(&tx, &id, "created", None, by)?;
+        let counts = counts(&tx)?;
+        let staged = self.files.stage(&id, &plan_text::render(plan))?;
+        tx.commit()?;
+        self.publish(&id, staged);
+        self.log_state("plan added", &id, counts);
+        Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts })
+    }
+
+    /// Makes the plan at the front of the queue the active one.
+    ///
+    /// # Errors
+    ///
+    /// `PLAN_ALREADY_ACTIVE`, `QUEUE_EMPTY`, `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; nothing was changed.
+    pub fn pull(&mut self, by: Option<&str>) -> Result<Pulled, Error> {
+        let tx = begin(&mut self.db)?;
+        if let Some((id, plan)) = active(&tx)? {
+            let file = self.files.path(&id);
+            return Err(Error::PlanAlreadyActive { id, goal: plan.goal, file });
+        }
+        let Some((id, stored)) = one_plan(&tx, "status = 'queued' ORDER BY queue_position LIMIT 1")? else {
+            let ever_queued = tx.query_row("SELECT EXISTS (SELECT 1 FROM plans)", (), |row| row.get(0))?;
+            return Err(Error::QueueEmpty { completed: counts(&tx)?.completed, ever_queued });
+        };
+        let (plan, file) = read_back(self.files.as_ref(), &id, stored)?;
+        tx.prepare_cached("UPDATE plans SET status = 'active', queue_position = NULL WHERE id = ?1")?
+            .execute([id.as_str()])?;
+        set_text(&tx, &id, &plan)?;
+        record(&tx, &id, "pulled", None, by)?;
+        let counts = counts(&tx)?;
+        let (text, missing) = if let Some(bytes) = file {
+            (String::from_utf8_lossy(&bytes).into_owned(), None)
+        } else {
+            let text = plan_text::render(&plan);
+            let staged = self.files.stage(&id, &text)?;
+            (text, Some(staged))
+        };
+        tx.commit()?;
+        if let Some(staged) = missing {
+            tracing::warn!(session = %self.name, plan = %id, "the plan file was missing and is written again");
+            self.repaired.push(format!("wrote the missing file of plan {id} again"));
+            self.publish(&id, staged);
+        }
+        tracing::info!(session = %self.name, plan = %id, "plan pulled");
+        self.log_state("plan pulled", &id, counts);
+        Ok(Pulled { path: self.files.path(&id), id, goal: plan.goal, text, counts })
+    }
+
+    /// Puts the active plan back into the queue, with a note that says why.
+    ///
+    /// # Errors
+    ///
+    /// `NO_ACTIVE_PLAN`, `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; nothing was changed.
+    pub fn defer(&mut self, reason: &str, position: Position, by: Option<&str>) -> Result<Placed, Error> {
+        let tx = begin(&mut self.db)?;
+        let (id, stored) = expect_active(&tx, "defer")?;
+        let (mut plan, _) = read_back(self.files.as_ref(), &id, stored)?;
+        let stamp: String = tx.query_row("SELECT strftime('%Y-%m-%d %H:%M', 'now')", (), |row| row.get(0))?;
+        plan.add_note(&stamp, "Deferred", reason);
+        tx.prepare_cached("UPDATE plans SET status = 'queued', queue_position = ?2 WHERE id = ?1")?
+            .execute((id.as_str(), place(&tx, position)?))?;
+        set_text(&tx, &id, &plan)?;
+        record(&tx, &id, "deferred", Some(reason), by)?;
+        let counts = counts(&tx)?;
+        let staged = self.files.stage(&id, &plan_text::render(&plan))?;
+        tx.commit()?;
+        self.publish(&id, staged);
+        self.log_state("plan deferred", &id, counts);
+        Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts })
+    }
+
+    /// Ends the active plan. A completed one goes to the history; a discarded one stays in the database only.
+    ///
+    /// # Errors
+    ///
+    /// `NO_ACTIVE_PLAN`, `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; nothing was changed.
+    pub fn finish(&mut self, ending: Ending<'_>, by: Option<&str>) -> Result<Finished, Error> {
+        let (status, said, verb) = match ending {
+            Ending::Completed { outcome } => (Status::Completed, outcome, "complete"),
+            Ending::Discarded { reason } => (Status::Discarded, reason, "discard"),
+        };
+        let tx = begin(&mut self.db)?;
+        let (id, stored) = expect_active(&tx, verb)?;
+        let (plan, file) = read_back(self.files.as_ref(), &id, stored)?;
+        tx.prepare_cached(
+            "UPDATE plans SET status = ?2, outcome = ?3, completed_at = iif(?2 = 'completed', datetime('now'), NULL)
+             WHERE id = ?1",
+        )?
+        .execute((id.as_str(), status.as_str(), said))?;
+        set_text(&tx, &id, &plan)?;
+        if status == Status::Completed {
+            history::append(&tx, &id, &plan, said)?;
+        }
+        record(&tx, &id, status.as_str(), Some(said), by)?;
+        let counts = counts(&tx)?;
+        let next = queue(&tx, 1)?.pop();
+        tx.commit()?;
+        if let Some(bytes) = file
+            && let Err(error) = self.files.remove(&id, &bytes)
+        {
+            tracing::warn!(session = %self.name, plan = %id, %error, "the file of a finished plan stays");
+        }
+        tracing::info!(session = %self.name, plan = %id, "plan {}", status.as_str());
+        self.log_state("plan finished", &id, counts);
+        Ok(Finished { id, counts, next })
+    }
+
+    /// Where the session stands, in one consistent view.
+    ///
+    /// # Errors
+    ///
+    /// `DATABASE_ERROR`.
+    pub fn state(&mut self) -> Result<State, Error> {
+        let tx = self.db.transaction()?;
+        let task_description =
+            tx.prepare_cached("SELECT task_description FROM sessions")?.query_row((), |row| row.get(0))?;
+        let active = active(&tx)?.map(|(id, plan)| ActivePlan {
+            path: self.files.path(&id),
+            text: text_for_reading(self.files.as_ref(), &id, &plan),
+            goal: plan.goal,
+            id,
+        });
+        Ok(State { task_description, queue: queue(&tx, QUEUE_SHOWN)?, counts: counts(&tx)?, active })
+    }
+
+    /// Searches the completed plans.
+    ///
+    /// # Errors
+    ///
+    /// `DATABASE_ERROR`; never for the text of the query.
+    pub fn search(&mut self, query: &str, most: usize) -> Result<Found, Error> {
+        let view = self.db.transaction()?;
+        history::search(&view, query, most)
+    }
+
+    /// A completed plan, whole.
+    ///
+    /// # Errors
+    ///
+    /// `PLAN_NOT_FOUND`, which says where the plan is if it is not completed, or `DATABASE_ERROR`.
+    pub fn remembered(&mut self, id: &PlanId) -> Result<Remembered, Error> {
+        history::get(&self.db, id)
+    }
+
+    /// The text of any plan of the session, in the form of a plan file, and its state.
+    ///
+    /// # Errors
+    ///
+    /// `PLAN_NOT_FOUND` or `DATABASE_ERROR`.
+    pub fn text_of(&mut self, id: &PlanId) -> Result<(Status, String), Error> {
+        let (status, plan) =
+            row_of(&self.db, id)?.ok_or_else(|| Error::PlanNotFound { id: id.clone(), found: None })?;
+        let text =
+            if status.has_file() { text_for_reading(self.files.as_ref(), id, &plan) } else { plan_text::render(&plan) };
+        Ok((status, text))
+    }
+
+    /// Checks the session against its invariants.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR` where the checks cannot be made.
+    pub fn audit(&mut self) -> Result<Audit, Error> {
+        let view = self.db.transaction()?;
+        audit::audit(&view, self.files.as_ref())
+    }
+
+    /// The plan files by name, and whether they are those of the plans that should have one.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
+    pub fn files(&mut self) -> Result<FileList, Error> {
+        audit::list_files(&self.db, self.files.as_ref())
+    }
+
+    fn publish(&self, id: &PlanId, staged: Box<dyn Staged>) {
+        // The transaction has committed: the change stands, and the row holds the text. A missing file is written again
+        // at the next pull or opening, so that this is no failure of the call.
+        if let Err(error) = staged.publish() {
+            tracing::error!(session = %self.name, plan = %id, %error, "a plan file could not be put in place");
+        }
+    }
+
+    fn log_state(&self, event: &str, id: &PlanId, counts: Counts) {
+        tracing::debug!(session = %self.name, plan = %id, queued = counts.queued, completed = counts.completed, event);
+    }
+}
+
+/// Logs each statement, without its values, where anybody listens.
+fn trace_sql(db: &mut Connection, session: &SessionName) -> Result<(), Error> {
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        let session = session.clone();
+        let log = move |event: TraceEvent<'_>| {
+            if let TraceEvent::Stmt(_, sql) = event {
+                tracing::debug!(%session, sql);
+            }
+        };
+        db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(log))?;
+    }
+    Ok(())
+}
+
+fn begin(db: &mut Connection) -> Result<Transaction<'_>, Error> {
+    Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
+/// An identifier that no plan of the session has, and no file in its folder.
+fn unused_id(tx: &Transaction<'_>, ids: &dyn IdGenerator, files: &dyn PlanFiles) -> Result<PlanId, Error> {
+    let mut draws = 0;
+    loop {
+        let id = ids.plan_id(PLAN_ID_LENGTH + draws / DRAWS_BEFORE_LONGER);
+        let row: bool = tx
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM plans WHERE id = ?1)")?
+            .query_row([id.as_str()], |row| row.get(0))?;
+        if !row && matches!(files.read(&id), Ok(None)) {
+            return Ok(id);
+        }
+        tracing::warn!(plan = %id, "the plan id is taken, drawing again");
+        draws += 1;
+    }
+}
+
+/// Stores the text of a plan as its file has it.
+fn set_text(tx: &Transaction<'_>, id: &PlanId, plan: &Plan) -> Result<(), Error> {
+    tx.prepare_cached(
+        "UPDATE plans SET context = ?2, goal = ?3, inputs = ?4, outputs = ?5, approach = ?6, success_criteria = ?7,
+             notes = ?8
+         WHERE id = ?1",
+    )?
+    .execute((
+        id.as_str(),
+        &plan.context,
+        &plan.goal,
+        &plan.inputs,
+        &plan.outputs,
+        &plan.approach,
+        &plan.success_criteria,
+        &plan.notes,
+    ))?;
+    Ok(())
+}
+
+/// The place in the queue for a plan at one of its ends: no other row is touched.
+fn place(tx: &Transaction<'_>, position: Position) -> Result<i64, Error> {
+    let sql = match position {
+        Position::Front => "SELECT coalesce(min(queue_position), 0) - 1 FROM plans WHERE status = 'queued'",
+        Position::Back => "SELECT coalesce(max(queue_position), 0) + 1 FROM plans WHERE status = 'queued'",
+    };
+    Ok(tx.prepare_cached(sql)?.query_row((), |row| row.get(0))?)
+}
+
+/// The 1-based rank of a plan that has just gone in at one of the ends.
+fn rank(position: Position, counts: Counts) -> u64 {
+    match position {
+        Position::Front => 1,
+        Position::Back => counts.queued,
+    }
+}
+
+fn record(tx: &Transaction<'_>, id: &PlanId, what: &str, detail: Option<&str>, by: Option<&str>) -> Result<(), Error> {
+    let detail = detail.map(|text| clip(text, EVENT_DETAIL));
+    tx.prepare_cached("INSERT INTO events (plan_id, what, detail, client) VALUES (?1, ?2, ?3, ?4)")?.execute((
+        id.as_str(),
+        what,
+        detail,
+        by,
+    ))?;
+    Ok(())
+}
+
+fn counts(db: &Connection) -> Result<Counts, Error> {
+    Ok(db
+        .prepare_cached("SELECT queued_count, completed_count FROM sessions")?
+        .query_row((), |row| Ok(Counts { queued: count(row.get(0)?), completed: count(row.get(1)?) }))?)
+}
+
+fn queue(db: &Connection, most: usize) -> Result<Vec<QueuedPlan>, Error> {
+    let mut statement =
+        db.prepare_cached("SELECT id, goal FROM plans WHERE status = 'queued' ORDER BY queue_position LIMIT ?1")?;
+    let mut rows = statement.query([i64::try_from(most).unwrap_or(i64::MAX)])?;
+    let mut plans = Vec::new();
+    while let Some(row) = rows.next()? {
+        plans.push(QueuedPlan { id: stored_id(row, 0)?, goal: row.get(1)? });
+    }
+    Ok(plans)
+}
+
+fn active(db: &Connection) -> Result<Option<(PlanId, Plan)>, Error> {
+    one_plan(db, "status = 'active'")
+}
+
+fn expect_active(tx: &Transaction<'_>, verb: &'static str) -> Result<(PlanId, Plan), Error> {
+    match active(tx)? {
+        Some(found) => Ok(found),
+        None => Err(Error::NoActivePlan { verb, queued: counts(tx)?.queued }),
+    }
+}
+
+/// The first plan for which a condition holds.
+fn one_plan(db: &Connection, condition: &str) -> Result<Option<(PlanId, Plan)>, Error> {
+    let mut statement = db.prepare_cached(&format!("SELECT {TEXT_COLUMNS}, id FROM plans WHERE {condition}"))?;
+    let mut rows = statement.query(())?;
+    rows.next()?.map(|row| Ok((stored_id(row, 7)?, stored_plan(row)?))).transpose()
+}
+
+/// The state and the stored text of a plan.
+fn row_of(db: &Connection, id: &PlanId) -> Result<Option<(Status, Plan)>, Error> {
+    let found = db
+        .prepare_cached(&format!("SELECT {TEXT_COLUMNS}, status FROM plans WHERE id = ?1"))?
+        .query_row([id.as_str()], |row| Ok((row.get::<_, String>(7)?, stored_plan(row)?)))
+        .optional()?;
+    // The table's own check leaves only known words.
+    Ok(found.and_then(|(status, plan)| Some((Status::parse(&status)?, plan))))
+}
+
+/// The plan whose sections are the first seven columns of a row.
+fn stored_plan(row: &Row<'_>) -> rusqlite::Result<Plan> {
+    let text = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.unwrap_or_default());
+    Ok(Plan::from_sections([text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, text(5)?, text(6)?]))
+}
+
+/// An identifier out of the database; one that is not of our form never becomes a path.
+fn stored_id(row: &Row<'_>, column: usize) -> Result<PlanId, Error> {
+    PlanId::exact(&row.get::<_, String>(column)?)
+        .ok_or(Error::Database(DatabaseFault::NotASession("a plan has an id that is none")))
+}
+
+/// The content of a plan as its file has it, and the bytes of that file if there is one.
+fn read_back(files: &dyn PlanFiles, id: &PlanId, stored: Plan) -> Result<(Plan, Option<Vec<u8>>), Error> {
+    let Some(bytes) = files.read(id)? else { return Ok((stored, None)) };
+    let mut plan = plan_text::parse(&bytes).map_err(|fault| {
+        Error::in_the_way("read", &files.path(id), format!("it is not UTF-8 at byte {}", fault.offset))
+    })?;
+    if plan.goal.is_empty() {
+        plan.goal = stored.goal;
+    }
+    Ok((plan, Some(bytes)))
+}
+
+/// A plan's file as text, or its stored text where the file cannot be read.
+fn text_for_reading(files: &dyn PlanFiles, id: &PlanId, stored: &Plan) -> String {
+    let file = files.read(id).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+    file.unwrap_or_else(|| plan_text::render(stored))
+}

@@ -1,0 +1,183 @@
+//! Opening, making and migrating `session.db`.
+//!
+//! Owns the pragmas, the version of the schema and the steps that lead to it. Knows nothing of what the rows mean.
+
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::history;
+use crate::error::{DatabaseFault, Error};
+use crate::files::sync_folder;
+use crate::plan::SessionName;
+
+/// The database's name in a session's folder.
+pub const FILE_NAME: &str = "session.db";
+
+/// How long a busy database is waited for.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The steps from one version of the schema to the next, by the version that they start from. Append only.
+const MIGRATIONS: [Migration; 1] = [|db| {
+    db.execute_batch(include_str!("migrations/1.sql"))?;
+    history::index_all(db)
+}];
+
+type Migration = fn(&Connection) -> Result<(), Error>;
+
+/// The version that this program writes.
+fn latest() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// What a list of sessions says of one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Summary {
+    pub task_description: Option<String>,
+    /// RFC 3339, UTC.
+    pub created: String,
+    pub queued: u64,
+    pub completed: u64,
+    pub active: bool,
+    /// Whether any plan was ever added.
+    pub started: bool,
+}
+
+/// Makes the database of a new session in `folder`. It appears under its name only when it is whole.
+///
+/// # Errors
+///
+/// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
+pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
+    let building = folder.join(".session.db.new");
+    let io = |error| Error::file("write", &building, &error);
+    private_file(&building).map_err(io)?;
+    let mut db = Connection::open(&building)?;
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    migrate(&tx, 0)?;
+    tx.execute("INSERT INTO sessions (name, task_description) VALUES (?1, ?2)", (name.as_str(), task))?;
+    tx.commit()?;
+    set_journal(&db)?;
+    db.close().map_err(|(_, error)| error)?;
+    fs::rename(&building, folder.join(FILE_NAME)).and_then(|()| sync_folder(folder)).map_err(io)
+}
+
+/// Opens an existing database and brings its schema up to date.
+///
+/// # Errors
+///
+/// `DATABASE_ERROR` where it cannot be used; a newer schema is refused before anything is written.
+pub fn open(path: &Path) -> Result<Connection, Error> {
+    let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let version = version(&db)?;
+    db.pragma_update(None, "foreign_keys", true)?;
+    db.set_prepared_statement_cache_capacity(64);
+    if version == latest() {
+        set_journal(&db)?;
+        return Ok(db);
+    }
+    set_journal(&db)?;
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been here in the meantime.
+    let from = version_of(&tx)?;
+    if from < latest() {
+        tracing::info!(path = %path.display(), from, to = latest(), "migrating a session");
+        migrate(&tx, from)?;
+    }
+    tx.commit()?;
+    Ok(db)
+}
+
+/// Reads a session's summary without changing anything, not even its schema.
+///
+/// # Errors
+///
+/// `DATABASE_ERROR`.
+pub fn summary(path: &Path) -> Result<Summary, Error> {
+    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let counts = if version(&db)? == 0 {
+        "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
+    } else {
+        "queued_count, completed_count"
+    };
+    let sql = format!(
+        "SELECT task_description, strftime('%Y-%m-%dT%H:%M:%SZ', created_at), {counts},
+             EXISTS (SELECT 1 FROM plans WHERE status = 'active'), EXISTS (SELECT 1 FROM plans)
+         FROM sessions"
+    );
+    let summary = db.query_row(&sql, (), |row| {
+        Ok(Summary {
+            task_description: row.get(0)?,
+            created: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
+            queued: count(row.get(2)?),
+            completed: count(row.get(3)?),
+            active: row.get(4)?,
+            started: row.get(5)?,
+        })
+    })?;
+    Ok(summary)
+}
+
+/// A count as SQLite gives it.
+pub fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
+    let db = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(db)
+}
+
+/// The version of a session's schema, where it is a session of a version known here.
+fn version(db: &Connection) -> Result<i64, Error> {
+    let found = version_of(db)?;
+    if found > latest() {
+        return Err(Error::Database(DatabaseFault::Newer { found, known: latest() }));
+    }
+    let tables: i64 = db.query_row(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('sessions', 'plans')",
+        (),
+        |row| row.get(0),
+    )?;
+    if tables < 2 {
+        return Err(Error::Database(DatabaseFault::NotASession("it has no plans")));
+    }
+    let sessions: i64 = db.query_row("SELECT count(*) FROM sessions", (), |row| row.get(0))?;
+    match sessions {
+        1 => Ok(found),
+        0 => Err(Error::Database(DatabaseFault::NotASession("it names no session"))),
+        _ => Err(Error::Database(DatabaseFault::NotASession("it holds more than one session"))),
+    }
+}
+
+fn version_of(db: &Connection) -> Result<i64, Error> {
+    Ok(db.query_row("PRAGMA user_version", (), |row| row.get(0))?)
+}
+
+fn migrate(db: &Connection, from: i64) -> Result<(), Error> {
+    for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or_default()) {
+        step(db)?;
+    }
+    db.pragma_update(None, "user_version", latest())?;
+    Ok(())
+}
+
+/// Write-ahead logging, synced at each commit. Where the file system refuses it (shared memory is missing on some network
+/// drives) SQLite stays with the rollback journal, which is as safe and lets readers wait for a writer.
+fn set_journal(db: &Connection) -> Result<(), Error> {
+    let _mode: String = db.query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0))?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    Ok(())
+}
+
+/// An empty file that only its owner can read; SQLite gives its companions the same mode.
+fn private_file(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}

@@ -1,0 +1,109 @@
+//! Which words a mistyped one may stand for.
+//!
+//! Owns the distance between words and how far is near. Knows nothing of how a text becomes words, or where they are kept.
+
+/// How many neighbours of a mistyped word are worth trying.
+const MAX_NEAREST: usize = 8;
+
+/// How many edits away from its meaning a typed word of this length may be.
+#[must_use]
+pub fn allowed_edits(chars: usize) -> usize {
+    match chars {
+        0..=3 => 0,
+        4..=7 => 1,
+        _ => 2,
+    }
+}
+
+/// The candidates nearest to a folded word, within the edits its length allows.
+///
+/// Inserting, deleting, replacing a character and swapping two neighbours each count as one edit. Only the candidates
+/// at the smallest distance found are returned, in order of appearance and at most [`MAX_NEAREST`] of them.
+pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let length = typed.chars().count();
+    let mut limit = allowed_edits(length);
+    let mut found = Vec::new();
+    if limit == 0 {
+        return found;
+    }
+    let letters = letter_set(typed);
+    let mut best = usize::MAX;
+    for candidate in candidates {
+        // Measuring is the expensive step. One edit changes the length by at most one and takes at most one letter
+        // out of the set and puts one in, so most candidates are ruled out without it.
+        if candidate.chars().count().abs_diff(length) > limit
+            || (letter_set(candidate) ^ letters).count_ones() as usize > 2 * limit
+        {
+            continue;
+        }
+        let distance = strsim::osa_distance(typed, candidate);
+        if distance > limit {
+            continue;
+        }
+        if distance < best {
+            best = distance;
+            limit = distance;
+            found.clear();
+        }
+        if found.len() < MAX_NEAREST {
+            found.push(candidate);
+        }
+    }
+    found
+}
+
+/// Which characters a word has, as bits. Characters may share a bit, which can only hide a difference.
+fn letter_set(word: &str) -> u64 {
+    word.chars().fold(0, |set, c| set | 1 << (u32::from(c) % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn longer_words_may_be_further_off() {
+        let allowed: Vec<_> = (0..10).map(allowed_edits).collect();
+        assert_eq!(allowed, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn the_nearest_words_are_those_at_the_smallest_distance() {
+        let cases: &[(&str, &[&str], &[&str])] = &[
+            ("cahcing", &["catching", "caching", "cache"], &["caching"]),
+            ("autentication", &["authorisation", "authentication", "authenticated"], &["authentication"]),
+            ("fop", &["foo", "fop"], &[]),
+            ("tset", &["test", "text", "set", "tset1", "tests"], &["test", "set", "tset1"]),
+            ("abcdefgh", &["abcdefxy", "abcdefgx", "xbcdefgh", "abcdefxz"], &["abcdefgx", "xbcdefgh"]),
+            ("abcdefgh", &["abcdefxy", "uvwxyz"], &["abcdefxy"]),
+            ("abcd", &["abxy", "ab", "abcdef"], &[]),
+            ("привт", &["привет", "пример"], &["привет"]),
+        ];
+        for (typed, candidates, expected) in cases {
+            assert_eq!(nearest(typed, candidates.iter().copied()), *expected, "nearest to {typed:?}");
+        }
+        let many: Vec<String> = ('a'..='z').map(|c| format!("wor{c}s")).collect();
+        assert_eq!(nearest("wor1s", many.iter().map(String::as_str)), many[..8]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn the_nearest_are_what_measuring_every_candidate_finds(
+            typed in "[a-dé]{0,10}", candidates in prop::collection::vec("[a-dé]{0,10}", 0..40),
+        ) {
+            let distance = |candidate: &&str| strsim::osa_distance(&typed, candidate);
+            let within = |candidate: &&str| distance(candidate) <= allowed_edits(typed.chars().count());
+            let all = || candidates.iter().map(String::as_str);
+            let smallest = all().filter(within).map(|candidate| distance(&candidate)).min();
+            let expected: Vec<&str> = all()
+                .filter(|candidate| typed.chars().count() > 3 && Some(distance(candidate)) == smallest)
+                .take(MAX_NEAREST)
+                .collect();
+            prop_assert_eq!(nearest(&typed, all()), expected);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Looking after sessions: checking one, listing all, seeing everything that one holds.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::session::{ActiveItem, write_active};
+use super::{Access, Call, GOAL, LIST_TEXTS, QueueItem, one_line, plans, queue_items, shown, write_queue};
+use crate::error::Error;
+use crate::plan::clip;
+use crate::store::{Invariant, QUEUE_SHOWN};
+
+/// How many issues, file names or unreadable sessions a reply lists.
+const LISTED: usize = 100;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ValidateArgs {
+    /// Default: the current session.
+    pub session_name: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the contract names the four")]
+pub struct Invariants {
+    pub single_active_plan: bool,
+    pub queue_order_preserved: bool,
+    pub files_match_database: bool,
+    pub no_orphaned_files: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Validation {
+    pub valid: bool,
+    pub invariants: Invariants,
+    pub issues: Vec<String>,
+}
+
+/// Checks a session against its invariants.
+pub fn validate(call: &mut Call<'_>, args: ValidateArgs) -> Result<Validation, Error> {
+    let store = call.open(args.session_name.as_deref(), Access::Read)?;
+    let audit = store.lock().audit()?;
+    let each = share_of_list(audit.issues.len().min(LISTED));
+    let mut issues: Vec<String> = audit.issues.iter().take(LISTED).map(|(_, issue)| clip(issue, each)).collect();
+    if audit.issues.len() > LISTED {
+        issues.push(format!("Showing {LISTED} of {} issues.", audit.issues.len()));
+    }
+    Ok(Validation {
+        valid: audit.issues.is_empty(),
+        invariants: Invariants {
+            single_active_plan: audit.holds(Invariant::SingleActivePlan),
+            queue_order_preserved: audit.holds(Invariant::QueueOrderPreserved),
+            files_match_database: audit.holds(Invariant::FilesMatchDatabase),
+            no_orphaned_files: audit.holds(Invariant::NoOrphanedFiles),
+        },
+        issues,
+    })
+}
+
+fn share_of_list(count: usize) -> usize {
+    LIST_TEXTS / count.max(12)
+}
+
+impl fmt::Display for Validation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.valid { "The session is in order." } else { "The session is not in order." })?;
+        for (name, holds) in [
+            ("single_active_plan", self.invariants.single_active_plan),
+            ("queue_order_preserved", self.invariants.queue_order_preserved),
+            ("files_match_database", self.invariants.files_match_database),
+            ("no_orphaned_files", self.invariants.no_orphaned_files),
+        ] {
+            write!(f, "\n- {name}: {}", if holds { "yes" } else { "no" })?;
+        }
+        if !self.issues.is_empty() {
+            write!(f, "\n\nIssues:")?;
+        }
+        for issue in &self.issues {
+            write!(f, "\n- {}", one_line(issue))?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SessionsArgs {
+    /// At most this many.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 200))]
+    pub limit: usize,
+}
+
+fn default_limit() -> usize {
+    50
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionItem {
+    pub name: String,
+    pub created: String,
+    pub task_description: Option<String>,
+    pub queue_length: u64,
+    pub completed_count: u64,
+    pub has_active_plan: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UnreadableItem {
+    pub name: String,
+    pub error: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionList {
+    /// Newest use first.
+    pub sessions: Vec<SessionItem>,
+    pub total: u64,
+    pub unreadable: Vec<UnreadableItem>,
+}
+
+/// Lists the sessions on this machine.
+pub fn sessions(call: &mut Call<'_>, args: SessionsArgs) -> Result<SessionList, Error> {
+    let listing = call.sessions().list(args.limit)?;
+    let count = (listing.sessions.len() + listing.unreadable.len()).max(1);
+    // What a session takes beside its texts comes off first: a full list is mostly names and numbers.
+    let each = ((LIST_TEXTS - 40 * count) / count).min(GOAL);
+    Ok(SessionList {
+        sessions: listing
+            .sessions
+            .into_iter()
+            .map(|(name, summary)| SessionItem {
+                name: name.to_string(),
+                created: summary.created,
+                task_description: summary.task_description.map(|task| clip(&task, each)),
+                queue_length: summary.queued,
+                completed_count: summary.completed,
+                has_active_plan: summary.active,
+            })
+            .collect(),
+        unreadable: listing
+            .unreadable
+            .into_iter()
+            .map(|(name, error)| UnreadableItem { name: name.to_string(), error: clip(&error, each) })
+            .collect(),
+        total: listing.total as u64,
+    })
+}
+
+impl fmt::Display for SessionList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.total == 0 {
+            return f.write_str("There are no sessions yet.");
+        }
+        let shown = self.sessions.len() + self.unreadable.len();
+        let noun = if self.total == 1 { "session" } else { "sessions" };
+        write!(f, "Showing {shown} of {} {noun}, newest use first:", self.total)?;
+        for item in &self.sessions {
+            let active = if item.has_active_plan { ", 1 active" } else { "" };
+            write!(
+                f,
+                "\n- {} ({}): {} queued{active}, {} completed",
+                item.name, item.created, item.queue_length, item.completed_count
+            )?;
+            if let Some(task) = &item.task_description {
+                write!(f, ". {}", one_line(task))?;
+            }
+        }
+        if !self.unreadable.is_empty() {
+            write!(f, "\n\nUnreadable:")?;
+        }
+        for item in &self.unreadable {
+            write!(f, "\n- {}: {}", item.name, one_line(&item.error))?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StateArgs {
+    /// Default: the current session.
+    pub session_name: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StateDump {
+    pub task_description: Option<String>,
+    /// The first 100.
+    pub queue: Vec<QueueItem>,
+    pub queue_length: u64,
+    pub active_plan: Option<ActiveItem>,
+    pub completed_count: u64,
+    /// The first 100 by name.
+    pub plan_files: Vec<String>,
+    pub plan_file_count: u64,
+    /// Whether the queued and active plans have a file each, and nothing else has.
+    pub file_db_match: bool,
+}
+
+/// Everything that a session holds at the moment.
+pub fn state(call: &mut Call<'_>, args: StateArgs) -> Result<StateDump, Error> {
+    let store = call.open(args.session_name.as_deref(), Access::Read)?;
+    let mut store = store.lock();
+    let state = store.state()?;
+    let files = store.files()?;
+    Ok(StateDump {
+        task_description: state.task_description.as_deref().map(|task| clip(task, 2 * GOAL)),
+        queue: queue_items(&state.queue),
+        queue_length: state.counts.queued,
+        active_plan: state.active.map(|active| ActiveItem {
+            id: active.id.to_string(),
+            goal: clip(&active.goal, GOAL),
+            file_path: shown(&active.path),
+        }),
+        completed_count: state.counts.completed,
+        plan_file_count: files.names.len() as u64,
+        file_db_match: files.match_plans,
+        plan_files: files.names.into_iter().take(QUEUE_SHOWN).collect(),
+    })
+}
+
+impl fmt::Display for StateDump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(task) = &self.task_description {
+            writeln!(f, "Task: {task}")?;
+        }
+        write!(f, "{} queued, {} completed.", plans(self.queue_length), self.completed_count)?;
+        if let Some(active) = &self.active_plan {
+            write_active(f, active)?;
+        }
+        write_queue(f, &self.queue, self.queue_length)?;
+        write!(f, "\n\nPlan files (showing {} of {})", self.plan_files.len(), self.plan_file_count)?;
+        if !self.plan_files.is_empty() {
+            write!(f, ": {}", self.plan_files.join(", "))?;
+        }
+        let agree = if self.file_db_match { "they match the database" } else { "they do not match the database" };
+        write!(f, "\nFiles and plans: {agree}.")
+    }
+}

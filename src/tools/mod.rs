@@ -1,0 +1,242 @@
+//! The tools: arguments in, a reply or an error out.
+//!
+//! Owns what the tools have in common: the call that a handler is given, the session that it is about, and how much of a
+//! long text a reply holds. Knows no protocol: a reply is a struct that serialises to the structured content and displays
+//! as the text. Both say the same, since clients show the model one or the other.
+
+pub mod admin;
+pub mod history;
+pub mod plan;
+pub mod queue;
+pub mod session;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::plan::{PlanId, SessionName, clip, fitting};
+use crate::sessions::{Sessions, SharedStore};
+use crate::store::QueuedPlan;
+
+/// The most bytes of JSON that the longest text of a reply takes: it stands there twice, and a line of a reply stays below
+/// 60 KiB.
+const LONG_TEXT: usize = 25_000;
+
+/// The same for a list, all its texts together.
+const LIST_TEXTS: usize = 12_000;
+
+/// The same for one goal where it stands alone.
+const GOAL: usize = 1_000;
+
+/// What one client has done on one connection.
+pub struct Connection {
+    sessions: Arc<Sessions>,
+    prefix: String,
+    current: Option<SessionName>,
+    used: BTreeSet<SessionName>,
+}
+
+impl Connection {
+    /// A new connection. `prefix` is what the names of the tools begin with.
+    pub fn new(sessions: Arc<Sessions>, prefix: String) -> Self {
+        Self { sessions, prefix, current: None, used: BTreeSet::new() }
+    }
+}
+
+/// Which of the two eras of the protocol a call belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// Up to 2025-11-25: a handshake, then a connection that remembers.
+    Handshake,
+    /// From 2026-07-28: each request stands alone, and state is named.
+    Stateless,
+}
+
+/// Whether a tool changes a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Change,
+}
+
+/// One call of a tool.
+pub struct Call<'a> {
+    connection: &'a mut Connection,
+    era: Era,
+    client: Option<String>,
+    session: Option<(SessionName, SharedStore)>,
+}
+
+impl<'a> Call<'a> {
+    /// A call by the client of this name.
+    pub fn new(connection: &'a mut Connection, era: Era, client: Option<String>) -> Self {
+        Self { connection, era, client, session: None }
+    }
+
+    /// The store of the session that the call is about: the one it names, else the connection's current one. That session
+    /// is the current one from now on.
+    ///
+    /// # Errors
+    ///
+    /// `SESSION_NOT_FOUND`, `VALIDATION_ERROR`, or what opening the session gives.
+    fn open(&mut self, named: Option<&str>, access: Access) -> Result<SharedStore, Error> {
+        let name = match named {
+            Some(text) => SessionName::parse(text)?,
+            None => self.implied(access)?,
+        };
+        let store = self.connection.sessions.store(&name)?;
+        self.session = Some((name.clone(), store.clone()));
+        self.adopt(name);
+        Ok(store)
+    }
+
+    /// The session of a call that names none.
+    fn implied(&self, access: Access) -> Result<SessionName, Error> {
+        let Some(current) = &self.connection.current else { return Err(self.connection.sessions.none_current()) };
+        // Agents that share a connection would write into each other's session. The newer era asks for explicit state.
+        if self.era == Era::Stateless && access == Access::Change && self.connection.used.len() > 1 {
+            let sessions = &self.connection.sessions;
+            let unfinished: Vec<&str> = self
+                .connection
+                .used
+                .iter()
+                .filter(|name| sessions.is_unfinished(name).unwrap_or(false))
+                .map(SessionName::as_str)
+                .collect();
+            if unfinished.len() > 1 {
+                return Err(Error::validation(
+                    "This connection has used more than one unfinished session, and the call does not say which it means.",
+                    format!("Call again with session_name: {}.", unfinished.join(" or ")),
+                ));
+            }
+        }
+        Ok(current.clone())
+    }
+
+    fn adopt(&mut self, name: SessionName) {
+        self.connection.used.insert(name.clone());
+        self.connection.current = Some(name);
+    }
+
+    fn sessions(&self) -> &Sessions {
+        &self.connection.sessions
+    }
+
+    fn client(&self) -> Option<&str> {
+        self.client.as_deref()
+    }
+
+    /// The name of a tool as the client knows it.
+    fn tool(&self, name: &str) -> String {
+        format!("{}{name}", self.connection.prefix)
+    }
+
+    /// What the names of the tools begin with.
+    pub fn prefix(&self) -> &str {
+        &self.connection.prefix
+    }
+
+    /// The session to name in the reply to this call.
+    pub fn session_name(&self) -> Option<SessionName> {
+        self.session.as_ref().map(|(name, _)| name).or(self.connection.current.as_ref()).cloned()
+    }
+
+    /// The session to name in an error: none where the call is about one that does not exist. `named` is the argument as
+    /// it came, which may be anything.
+    pub fn failed_session(&self, named: Option<&str>) -> Option<SessionName> {
+        match (&self.session, named) {
+            (Some((name, _)), _) => Some(name.clone()),
+            (None, Some(text)) => {
+                SessionName::parse(text).ok().filter(|name| self.connection.sessions.path(name).is_dir())
+            }
+            (None, None) => self.connection.current.clone(),
+        }
+    }
+
+    /// What opening the session or this call repaired.
+    pub fn repaired(&self) -> Vec<String> {
+        self.session.as_ref().map(|(_, store)| store.lock().take_repaired()).unwrap_or_default()
+    }
+}
+
+/// A plan in the queue.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct QueueItem {
+    pub id: String,
+    pub goal: String,
+    /// 1 is the front.
+    pub position: u64,
+}
+
+/// The queue as a reply lists it: goals cut so that all together fit.
+fn queue_items(queue: &[QueuedPlan]) -> Vec<QueueItem> {
+    let each = share(queue.len());
+    (1..)
+        .zip(queue)
+        .map(|(position, plan)| QueueItem { id: plan.id.to_string(), goal: clip(&plan.goal, each), position })
+        .collect()
+}
+
+/// How much of each of `count` texts in a list is shown.
+fn share(count: usize) -> usize {
+    (LIST_TEXTS / count.max(1)).min(GOAL)
+}
+
+/// The lines of a queue, or nothing where it is empty.
+fn write_queue(f: &mut fmt::Formatter<'_>, queue: &[QueueItem], length: u64) -> fmt::Result {
+    if queue.is_empty() {
+        return Ok(());
+    }
+    write!(f, "\n\nQueue (showing {} of {length}):", queue.len())?;
+    for item in queue {
+        write!(f, "\n{}. {}: {}", item.position, item.id, one_line(&item.goal))?;
+    }
+    Ok(())
+}
+
+/// The plan that comes next.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct NextPlan {
+    pub id: String,
+    pub goal: String,
+}
+
+impl NextPlan {
+    fn of(plan: &QueuedPlan) -> Self {
+        Self { id: plan.id.to_string(), goal: clip(&plan.goal, GOAL) }
+    }
+}
+
+/// Text on one line, for lists.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A path as text.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// `1 plan`, `2 plans`.
+fn plans(number: u64) -> String {
+    format!("{number} {}", if number == 1 { "plan" } else { "plans" })
+}
+
+/// A plan's text for a reply. Where it is cut, a sentence says how much is missing and where it stands.
+fn plan_excerpt(text: &str, most: usize, whole: &str) -> String {
+    let end = fitting(text, most);
+    if end == text.len() {
+        return text.to_owned();
+    }
+    format!("{}…\n\n[Cut here: {} more bytes. The whole text: {whole}]", &text[..end], text.len() - end)
+}
+
+/// The command that prints a plan whole.
+fn show_command(id: &PlanId, session: &SessionName) -> String {
+    format!("9plan show --plan {id} {session}")
+}
