@@ -195,35 +195,68 @@ fn take(db: &Connection, expression: &str, floor: f64, most: usize, matches: &mu
     Ok(())
 }
 
-/// The query as expressions of the full-text index, one for each word or run of CJK characters.
+/// The query as expressions of the full-text index: one for each word, identifier or run of CJK characters, or for each
+/// part of an identifier that stands nowhere as one.
 fn clauses(db: &Connection, query: &str, forgiving: bool, found: &mut Found) -> Result<Vec<String>, Error> {
     let mut clauses: Vec<String> = Vec::new();
-    for unit in words::units(query) {
-        let mut clause = plain(&unit);
-        if clauses.contains(&clause) {
-            continue;
-        }
-        if clauses.len() == WORDS_SEARCHED {
-            found.left_out += 1;
-            continue;
-        }
-        if forgiving
-            && let Unit::Word { parts, whole, .. } = &unit
-            && !occurs(db, &clause)?
-        {
-            clause = replaced(db, parts, whole.as_ref(), found)?;
-        }
-        if !clauses.contains(&clause) {
-            clauses.push(clause);
+    for unit in within_limit(words::units(query), &mut found.left_out) {
+        let clause = plain(&unit);
+        let new = match &unit {
+            Unit::Word { parts, whole, .. } if forgiving && !occurs(db, &clause)? => {
+                replaced(db, parts, whole.as_ref(), found)?
+            }
+            _ => vec![clause],
+        };
+        for clause in new {
+            if !clauses.contains(&clause) {
+                clauses.push(clause);
+            }
         }
     }
     Ok(clauses)
 }
 
+/// The units that are searched for. Words are counted, not units, since a single path may have ten thousand of them.
+fn within_limit(units: Vec<Unit>, left_out: &mut usize) -> Vec<Unit> {
+    let mut taken = BTreeSet::new();
+    let mut left = BTreeSet::new();
+    let mut fits = |word: &str| {
+        if taken.len() < WORDS_SEARCHED {
+            taken.insert(word.to_owned());
+        }
+        let fits = taken.contains(word);
+        if !fits {
+            left.insert(word.to_owned());
+        }
+        fits
+    };
+    let mut kept = Vec::new();
+    for unit in units {
+        match unit {
+            Unit::Word { mut parts, names, whole } => {
+                parts.retain(|part| fits(&part.text));
+                if !parts.is_empty() {
+                    kept.push(Unit::Word { parts, names, whole });
+                }
+            }
+            // A long run is searched for in stretches, each of which counts as a word.
+            Unit::Run(pieces) => {
+                let stretches = pieces.chunks(WORDS_SEARCHED).filter(|stretch| fits(&stretch.concat()));
+                kept.extend(stretches.map(|stretch| Unit::Run(stretch.to_vec())));
+            }
+        }
+    }
+    *left_out = left.len();
+    kept
+}
+
 /// A unit just as it was typed.
 fn plain(unit: &Unit) -> String {
     match unit {
-        Unit::Word { parts, whole, .. } => identifier(parts.iter().map(|part| quoted(&part.stem)), whole.as_ref()),
+        Unit::Word { parts, whole, .. } => {
+            let parts: Vec<String> = parts.iter().map(|part| quoted(&part.stem)).collect();
+            identifier(&parts, whole.as_ref())
+        }
         // Pairs that follow one another are the substring; a lone character begins a pair or ends a run.
         Unit::Run(pieces) if pieces.len() == 1 && pieces[0].chars().count() == 1 => format!("{}*", quoted(&pieces[0])),
         Unit::Run(pieces) => quoted(&pieces.join(" ")),
@@ -231,11 +264,13 @@ fn plain(unit: &Unit) -> String {
 }
 
 /// An identifier is found whole or by all its parts.
-fn identifier(parts: impl Iterator<Item = String>, whole: Option<&Word>) -> String {
-    let parts = parts.collect::<Vec<_>>().join(" AND ");
+fn identifier(parts: &[String], whole: Option<&Word>) -> String {
+    let together = parts.join(" AND ");
     match whole {
-        Some(whole) => format!("({} OR ({parts}))", quoted(&whole.stem)),
-        None => format!("({parts})"),
+        // The name of a language with its symbols: the letter alone (`C` of `C++`) names another thing.
+        Some(whole) if parts.len() == 1 => quoted(&whole.stem),
+        Some(whole) => format!("({} OR ({together}))", quoted(&whole.stem)),
+        None => format!("({together})"),
     }
 }
 
@@ -249,9 +284,10 @@ fn occurs(db: &Connection, expression: &str) -> Result<bool, Error> {
         .query_row([expression], |row| row.get(0))?)
 }
 
-/// The expression for words of which at least one stands nowhere: each such word becomes the words that it begins or,
-/// where there are none, those that it is a few edits from.
-fn replaced(db: &Connection, parts: &[Word], whole: Option<&Word>, found: &mut Found) -> Result<String, Error> {
+/// The expressions for an identifier that stands nowhere. Each part that stands nowhere either becomes the words that it
+/// begins or, where there are none, those that it is a few edits from. If the parts are then still in no plan together,
+/// each is searched for by itself: of a path with a few folders more than the one that was noted, most is right.
+fn replaced(db: &Connection, parts: &[Word], whole: Option<&Word>, found: &mut Found) -> Result<Vec<String>, Error> {
     let mut alternatives = Vec::new();
     for part in parts {
         let as_typed = quoted(&part.stem);
@@ -266,9 +302,12 @@ fn replaced(db: &Connection, parts: &[Word], whole: Option<&Word>, found: &mut F
         }
         let terms: BTreeSet<String> = near.iter().map(|word| quoted(&words::index_text(word))).collect();
         alternatives.push(format!("({})", Vec::from_iter(terms).join(" OR ")));
-        found.replaced.push((part.text.clone(), near));
+        if !found.replaced.iter().any(|(typed, _)| *typed == part.text) {
+            found.replaced.push((part.text.clone(), near));
+        }
     }
-    Ok(identifier(alternatives.into_iter(), whole))
+    let together = identifier(&alternatives, whole);
+    Ok(if alternatives.len() == 1 || occurs(db, &together)? { vec![together] } else { alternatives })
 }
 
 /// The words of the history that a word begins, or else those nearest to it.
