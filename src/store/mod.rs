@@ -10,7 +10,11 @@ mod audit;
 mod history;
 mod recovery;
 pub mod schema;
+#[cfg(test)]
+mod search_tests;
 mod spelling;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::path::{Path, PathBuf};

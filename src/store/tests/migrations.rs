@@ -1,0 +1,247 @@
+//! Which databases are opened, brought up to date or refused.
+
+use std::fs;
+
+use rusqlite::Connection;
+
+use super::{Bench, activate, add, complete, plan_id};
+use crate::error::{DatabaseFault, Error};
+use crate::store::{Counts, QueuedPlan, Status, schema};
+
+/// The schema as it was first written down, before this program added to it.
+const PLAIN_SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS sessions (
+        name TEXT PRIMARY KEY,
+        task_description TEXT,
+        created_at TEXT DEFAULT (datetime('now'))
+    ) STRICT;
+    CREATE TABLE IF NOT EXISTS plans (
+        id TEXT PRIMARY KEY,
+        session_name TEXT NOT NULL REFERENCES sessions(name) ON DELETE CASCADE,
+        status TEXT NOT NULL CHECK (status IN ('queued', 'active', 'completed', 'discarded')),
+        queue_position INTEGER,
+        goal TEXT NOT NULL,
+        context TEXT,
+        inputs TEXT,
+        outputs TEXT,
+        approach TEXT,
+        success_criteria TEXT,
+        notes TEXT,
+        outcome TEXT,
+        created_at TEXT DEFAULT (datetime('now')),
+        completed_at TEXT
+    ) STRICT;
+    CREATE INDEX IF NOT EXISTS idx_plans_queue ON plans(session_name, status, queue_position) WHERE status = 'queued';
+    CREATE INDEX IF NOT EXISTS idx_plans_active ON plans(session_name, status) WHERE status = 'active';
+    CREATE VIRTUAL TABLE IF NOT EXISTS plans_fts USING fts5(
+        id, goal, context, inputs, outputs, outcome, content='plans', content_rowid='rowid'
+    );
+    CREATE TRIGGER IF NOT EXISTS plans_ai AFTER INSERT ON plans BEGIN
+        INSERT INTO plans_fts(rowid, id, goal, context, inputs, outputs, outcome)
+        VALUES (new.rowid, new.id, new.goal, new.context, new.inputs, new.outputs, new.outcome);
+    END;
+    CREATE TRIGGER IF NOT EXISTS plans_ad AFTER DELETE ON plans BEGIN
+        INSERT INTO plans_fts(plans_fts, rowid, id, goal, context, inputs, outputs, outcome)
+        VALUES ('delete', old.rowid, old.id, old.goal, old.context, old.inputs, old.outputs, old.outcome);
+    END;
+    CREATE TRIGGER IF NOT EXISTS plans_au AFTER UPDATE ON plans BEGIN
+        INSERT INTO plans_fts(plans_fts, rowid, id, goal, context, inputs, outputs, outcome)
+        VALUES ('delete', old.rowid, old.id, old.goal, old.context, old.inputs, old.outputs, old.outcome);
+        INSERT INTO plans_fts(rowid, id, goal, context, inputs, outputs, outcome)
+        VALUES (new.rowid, new.id, new.goal, new.context, new.inputs, new.outputs, new.outcome);
+    END;
+    INSERT INTO sessions (name, task_description) VALUES ('amber-quiet-river', 'Build it');";
+
+const PLAIN_PLANS: &str = "
+    INSERT INTO plans (id, session_name, status, queue_position, goal, outcome, created_at, completed_at) VALUES
+        ('ccccc', 'amber-quiet-river', 'completed', NULL, 'Wrap ghost_client', 'Wrapped', '2025-01-01 00:00:00', '2025-01-02 00:00:00'),
+        ('ddddd', 'amber-quiet-river', 'discarded', NULL, 'Discarded ghost', 'no need', '2025-01-01 00:00:01', NULL),
+        ('aaaaa', 'amber-quiet-river', 'active', NULL, 'Active ghost', NULL, '2025-01-01 00:00:02', NULL),
+        ('qqqq2', 'amber-quiet-river', 'queued', 20, 'Queued second', NULL, '2025-01-01 00:00:03', NULL),
+        ('qqqq1', 'amber-quiet-river', 'queued', 10, 'Queued first', NULL, '2025-01-01 00:00:04', NULL);";
+
+fn plain_session(extra: &str) -> Bench {
+    let bench = Bench::without_database();
+    bench.execute(PLAIN_SCHEMA);
+    bench.execute(PLAIN_PLANS);
+    bench.execute(extra);
+    bench
+}
+
+fn queued(id: &str, goal: &str) -> QueuedPlan {
+    QueuedPlan { id: plan_id(id), goal: goal.into() }
+}
+
+#[test]
+fn a_session_of_the_plain_schema_keeps_all_it_had() {
+    let bench = plain_session("");
+    let summary = schema::summary(&bench.database()).unwrap();
+    assert_eq!((summary.queued, summary.completed, summary.active, summary.started), (2, 1, true, true));
+
+    let mut store = bench.open();
+    let state = store.state().unwrap();
+    assert_eq!(state.task_description.as_deref(), Some("Build it"));
+    assert_eq!(state.queue, [queued("qqqq1", "Queued first"), queued("qqqq2", "Queued second")]);
+    assert_eq!(state.counts, Counts { queued: 2, completed: 1 });
+    assert_eq!(state.active.unwrap().id, plan_id("aaaaa"));
+    let found = store.search("ghostClient", 10).unwrap();
+    assert_eq!((found.matches[0].id.as_str(), found.total), ("ccccc", 1));
+    assert_eq!(store.remembered(&plan_id("ccccc")).unwrap().completed_at, "2025-01-02T00:00:00Z");
+    assert_eq!(store.text_of(&plan_id("ddddd")).unwrap().0, Status::Discarded);
+    let events = "SELECT plan_id || ' ' || what FROM events WHERE what <> 'repaired' ORDER BY seq";
+    let expected =
+        ["ccccc created", "ddddd created", "aaaaa created", "qqqq2 created", "qqqq1 created", "ccccc completed"];
+    assert_eq!(bench.texts(events), expected);
+
+    complete(&mut store, "Active no more");
+    assert_eq!(store.pull(None).unwrap().id, plan_id("qqqq1"));
+    assert_eq!(store.search("no more", 10).unwrap().matches[0].id, plan_id("aaaaa"));
+    assert_eq!(store.audit().unwrap().issues, []);
+}
+
+#[test]
+fn of_several_active_plans_of_the_plain_schema_one_stays_active() {
+    let bench = plain_session(
+        "INSERT INTO plans (id, session_name, status, goal, created_at) VALUES
+            ('bbbbb', 'amber-quiet-river', 'active', 'Active too', '2025-01-01 00:00:05');
+         UPDATE plans SET queue_position = NULL WHERE id = 'qqqq1';",
+    );
+    let mut store = bench.open();
+    let state = store.state().unwrap();
+    assert_eq!(state.active.unwrap().id, plan_id("aaaaa"));
+    assert_eq!(
+        state.queue,
+        [queued("bbbbb", "Active too"), queued("qqqq2", "Queued second"), queued("qqqq1", "Queued first")]
+    );
+    assert_eq!(store.audit().unwrap().issues, []);
+}
+
+#[test]
+fn opening_twice_migrates_once() {
+    let bench = plain_session("");
+    drop(bench.open());
+    let schema = || bench.texts("SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY 1");
+    let version = || bench.rows("PRAGMA user_version");
+    let (stored, shape, number) = (bench.stored(), schema(), version());
+    drop(bench.open());
+    assert_eq!((bench.stored(), schema(), version()), (stored, shape, number));
+}
+
+#[test]
+fn a_migrated_session_has_the_schema_of_a_new_one() {
+    let tables = |bench: &Bench| {
+        bench.texts(
+            "SELECT tables.name || '.' || columns.name || ' ' || columns.type || columns.\"notnull\" || columns.pk
+             FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns
+             WHERE tables.type = 'table' AND tables.name NOT LIKE 'plans_fts_%' ORDER BY 1",
+        )
+    };
+    let others = |bench: &Bench| bench.texts("SELECT name FROM sqlite_schema WHERE type <> 'table' ORDER BY 1");
+    let [migrated, new] = [plain_session(""), Bench::new()];
+    drop(migrated.open());
+    assert_eq!((tables(&migrated), others(&migrated)), (tables(&new), others(&new)));
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_nothing_is_written() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    add(&mut store, "queued");
+    drop(store);
+    bench.execute("PRAGMA user_version = 99");
+    let before = fs::read(bench.database()).unwrap();
+
+    let error = bench.try_open().err().unwrap();
+    assert!(matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 1 })), "{error}");
+    assert!(fs::read(bench.database()).unwrap() == before, "the file was written to");
+    let mut names: Vec<_> =
+        fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["plans", "session.db"]);
+    let error = schema::summary(&bench.database()).unwrap_err();
+    assert!(matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 1 })), "{error}");
+}
+
+fn refusal(bench: &Bench) -> String {
+    let error = bench.try_open().err().unwrap();
+    assert_eq!(error.category(), "DATABASE_ERROR");
+    assert_eq!(schema::summary(&bench.database()).unwrap_err().to_string(), error.to_string());
+    error.to_string()
+}
+
+#[test]
+fn what_is_no_session_is_refused_and_left_as_it_is() {
+    let bench = Bench::without_database();
+    for (content, said) in [
+        (Vec::new(), "session.db is not a 9plan session: it has no plans."),
+        (b"not a database".repeat(1_000), "The session's database failed: file is not a database."),
+        (b"SQLite format 3\0".repeat(300), "The session's database failed: file is not a database."),
+    ] {
+        fs::write(bench.database(), &content).unwrap();
+        assert_eq!(refusal(&bench), said);
+        assert!(fs::read(bench.database()).unwrap() == content, "the file was written to");
+    }
+}
+
+#[test]
+fn a_database_without_a_session_or_with_two_is_refused() {
+    for (change, said) in [
+        ("DELETE FROM sessions", "session.db is not a 9plan session: it names no session."),
+        (
+            "INSERT INTO sessions (name) VALUES ('other-quiet-river')",
+            "session.db is not a 9plan session: it holds more than one session.",
+        ),
+        ("DROP TABLE plans", "session.db is not a 9plan session: it has no plans."),
+    ] {
+        let bench = Bench::new();
+        bench.execute(change);
+        assert_eq!(refusal(&bench), said, "after {change}");
+    }
+}
+
+#[test]
+fn a_truncated_database_is_reported_wherever_it_ends() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    for number in 0..40 {
+        activate(&mut store, &format!("goal {number}"));
+        complete(&mut store, &"a long outcome ".repeat(50));
+    }
+    drop(store);
+    let whole = fs::read(bench.database()).unwrap();
+    for percent in [1, 10, 30, 50, 70, 90] {
+        fs::write(bench.database(), &whole[..whole.len() * percent / 100]).unwrap();
+        let found = bench.try_open().and_then(|mut store| store.audit()).map(|audit| audit.issues.len());
+        match found {
+            Err(Error::Database(_)) => {}
+            Ok(issues) if issues > 0 => {}
+            other => panic!("cut to {percent} %: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_vacuum_keeps_what_the_search_finds() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    for goal in ["Given up", "Wrap ghost_client", "Cache the posts", "Left out", "Render the posts"] {
+        activate(&mut store, goal);
+        if goal.contains(' ') && !goal.starts_with('G') && !goal.starts_with('L') {
+            complete(&mut store, "done");
+        } else {
+            super::discard(&mut store, "no need");
+        }
+    }
+    let mut goals = |query: &str| -> Vec<(String, u64)> {
+        let found = store.search(query, 10).unwrap();
+        found.matches.into_iter().map(|found| (found.goal, found.score.to_bits())).collect()
+    };
+    let queries = ["ghostClient", "posts", "done", "cahce"];
+    let before = queries.map(&mut goals);
+    assert_eq!(before.each_ref().map(Vec::len), [1, 2, 3, 1]);
+    // The removed rows leave gaps that the vacuum closes.
+    bench.execute("DELETE FROM plans WHERE status = 'discarded'");
+    let db: Connection = bench.raw();
+    db.execute_batch("VACUUM").unwrap();
+    assert_eq!(queries.map(&mut goals), before);
+}

@@ -1,0 +1,260 @@
+//! What opening a session puts right, with real files. The times of files are set, never waited for.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::{Bench, activate, add, complete, discard, plan};
+use crate::plan::{Plan, PlanId, Position};
+use crate::plan_text;
+use crate::store::{Invariant, SessionStore};
+
+impl Bench {
+    fn place(&self, id: &PlanId) -> PathBuf {
+        self.plans().join(format!("{id}.txt"))
+    }
+
+    /// The temporary file of an unfinished write.
+    fn leftover(&self, id: &PlanId) -> PathBuf {
+        self.plans().join(format!(".{id}.Xy9z.tmp"))
+    }
+
+    /// Writes a file as it was some minutes ago.
+    fn write_aged(path: &PathBuf, text: &str, minutes: u64) {
+        fs::write(path, text).unwrap();
+        let time = SystemTime::UNIX_EPOCH + Duration::from_hours(400_000) - Duration::from_mins(minutes);
+        File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
+    }
+
+    /// The names in the folder of plan files.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.plans()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn repaired_events(&self) -> Vec<String> {
+        self.texts("SELECT plan_id || ': ' || detail FROM events WHERE what = 'repaired' ORDER BY detail")
+    }
+}
+
+/// Closes and opens the session, and gives what was repaired, in order of the text.
+fn reopened(bench: &Bench, store: SessionStore) -> (SessionStore, Vec<String>) {
+    drop(store);
+    let mut store = bench.open_on_disk();
+    let mut repaired = store.take_repaired();
+    repaired.sort();
+    (store, repaired)
+}
+
+fn text(plan: &Plan) -> String {
+    plan_text::render(plan)
+}
+
+fn read(path: &PathBuf) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn missing_files_of_queued_and_active_plans_are_written_again() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    bench.next_ids(&["aaaaa", "qqqqq", "rrrrr"]);
+    let active = activate(&mut store, "active");
+    let queued = add(&mut store, "queued");
+    add(&mut store, "whole");
+    fs::remove_file(bench.place(&active)).unwrap();
+    fs::remove_file(bench.place(&queued)).unwrap();
+
+    let (mut store, repaired) = reopened(&bench, store);
+    let said =
+        ["wrote the missing file of active plan aaaaa again", "wrote the missing file of queued plan qqqqq again"];
+    assert_eq!(repaired, said);
+    assert_eq!(bench.repaired_events(), [format!("aaaaa: {}", said[0]), format!("qqqqq: {}", said[1])]);
+    assert_eq!(read(&bench.place(&active)), text(&plan("active")));
+    assert_eq!(read(&bench.place(&queued)), text(&plan("queued")));
+    assert_eq!(bench.names(), ["aaaaa.txt", "qqqqq.txt", "rrrrr.txt"]);
+    assert_eq!(store.audit().unwrap().issues, []);
+    assert_eq!(reopened(&bench, store).1, Vec::<String>::new());
+}
+
+#[test]
+fn a_leftover_that_says_what_the_row_says_is_put_in_place() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = activate(&mut store, "deferred");
+    let before = read(&bench.place(&id));
+    store.defer("waits", Position::Back, None).unwrap();
+    // As if the process had died between the commit and the publishing.
+    let committed = read(&bench.place(&id));
+    assert_ne!(before, committed);
+    Bench::write_aged(&bench.place(&id), &before, 2);
+    Bench::write_aged(&bench.leftover(&id), &committed, 1);
+
+    let (store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, [format!("finished writing the file of plan {id}")]);
+    assert_eq!(read(&bench.place(&id)), committed);
+    assert_eq!(bench.names(), [format!("{id}.txt")]);
+    assert_eq!(reopened(&bench, store).1, Vec::<String>::new());
+}
+
+#[test]
+fn a_leftover_of_a_new_plan_is_put_in_place() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = add(&mut store, "new");
+    fs::rename(bench.place(&id), bench.leftover(&id)).unwrap();
+
+    let (_store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, [format!("finished writing the file of plan {id}")]);
+    assert_eq!(read(&bench.place(&id)), text(&plan("new")));
+    assert_eq!(bench.names(), [format!("{id}.txt")]);
+}
+
+#[test]
+fn a_leftover_older_than_the_edited_file_does_not_overwrite_it() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = add(&mut store, "queued");
+    let edited = text(&plan("edited by hand"));
+    Bench::write_aged(&bench.leftover(&id), &text(&plan("queued")), 2);
+    Bench::write_aged(&bench.place(&id), &edited, 1);
+
+    let (_store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, [format!("removed an unfinished write of plan {id}")]);
+    assert_eq!(read(&bench.place(&id)), edited);
+    assert_eq!(bench.names(), [format!("{id}.txt")]);
+}
+
+#[test]
+fn a_leftover_whose_transaction_did_not_commit_is_removed() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    bench.next_ids(&["qqqqq"]);
+    let id = add(&mut store, "queued");
+    let never_added = super::plan_id("zzzzz");
+    Bench::write_aged(&bench.place(&id), &text(&plan("queued")), 9);
+    for (leftover, content) in [(&id, text(&plan("not committed"))), (&never_added, text(&plan("new")))] {
+        Bench::write_aged(&bench.leftover(leftover), &content, 1);
+    }
+
+    let (_store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, ["removed an unfinished write of plan qqqqq", "removed an unfinished write of plan zzzzz"]);
+    assert_eq!(read(&bench.place(&id)), text(&plan("queued")));
+    assert_eq!(bench.names(), ["qqqqq.txt"]);
+}
+
+#[test]
+fn half_a_leftover_of_a_plan_without_a_file_gives_way_to_the_row() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = add(&mut store, "queued");
+    fs::remove_file(bench.place(&id)).unwrap();
+    fs::write(bench.leftover(&id), "# Context\nhalf").unwrap();
+
+    let (_store, repaired) = reopened(&bench, store);
+    let said = ["removed an unfinished write of plan", "wrote the missing file of queued plan"];
+    assert_eq!(repaired, [format!("{} {id}", said[0]), format!("{} {id} again", said[1])]);
+    assert_eq!(read(&bench.place(&id)), text(&plan("queued")));
+    assert_eq!(bench.names(), [format!("{id}.txt")]);
+}
+
+#[test]
+fn files_of_finished_plans_are_removed_unless_they_say_something_else() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    bench.next_ids(&["ccccc", "ddddd", "eeeee", "fffff"]);
+    let mut finished = |goal: &str, finish: fn(&mut SessionStore, &str) -> PlanId| {
+        activate(&mut store, goal);
+        finish(&mut store, "because")
+    };
+    let [same, other] = [finished("completed", complete), finished("discarded", discard)];
+    let [edited, altered] = [finished("completed too", complete), finished("discarded too", discard)];
+    let late = |goal: &str| text(&plan(goal)) + "- one thing more\n";
+    fs::write(bench.place(&same), text(&plan("completed"))).unwrap();
+    fs::write(bench.place(&other), text(&plan("discarded"))).unwrap();
+    fs::write(bench.place(&edited), late("completed too")).unwrap();
+    fs::write(bench.place(&altered), late("discarded too")).unwrap();
+    // A leftover of a finished plan has nothing to finish.
+    fs::write(bench.leftover(&same), text(&plan("completed"))).unwrap();
+
+    let (mut store, repaired) = reopened(&bench, store);
+    assert_eq!(
+        repaired,
+        [
+            "removed an unfinished write of plan ccccc",
+            "removed the file of completed plan ccccc",
+            "removed the file of discarded plan ddddd"
+        ]
+    );
+    assert_eq!(bench.names(), ["eeeee.txt", "fffff.txt"]);
+    assert_eq!(read(&bench.place(&edited)), late("completed too"));
+    assert_eq!(
+        store.audit().unwrap().issues,
+        [("completed", "eeeee"), ("discarded", "fffff")].map(|(status, id)| {
+            let issue = format!("The file of {status} plan {id} is still there and differs from what is stored.");
+            (Invariant::NoOrphanedFiles, issue)
+        })
+    );
+}
+
+#[test]
+fn what_is_not_ours_is_kept() {
+    let bench = Bench::new();
+    let store = bench.open_on_disk();
+    let strangers = [".DS_Store", ".x.tmp", "K7F3M.txt", "notes.md", "zzzzz.txt"];
+    for name in strangers {
+        fs::write(bench.plans().join(name), name).unwrap();
+    }
+    fs::create_dir(bench.plans().join(".aaaaa.dir.tmp")).unwrap();
+
+    let (mut store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, Vec::<String>::new());
+    assert_eq!(bench.names(), [&[".DS_Store", ".aaaaa.dir.tmp"][..], &strangers[1..]].concat());
+    for name in strangers {
+        assert_eq!(read(&bench.plans().join(name)), name);
+    }
+    let issues: Vec<String> = store.audit().unwrap().issues.into_iter().map(|(_, issue)| issue).collect();
+    assert_eq!(
+        issues,
+        [
+            "\".DS_Store\" is not a plan file.",
+            ".aaaaa.dir.tmp is left over from an unfinished write.",
+            "\".x.tmp\" is not a plan file.",
+            "\"K7F3M.txt\" is not a plan file.",
+            "\"notes.md\" is not a plan file.",
+            "zzzzz.txt belongs to no plan of this session.",
+        ]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_a_plan_file_is_neither_read_nor_removed() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let finished = activate(&mut store, "finished");
+    complete(&mut store, "done");
+    let target = bench.folder.path().join("elsewhere");
+    fs::write(&target, text(&plan("finished"))).unwrap();
+    std::os::unix::fs::symlink(&target, bench.place(&finished)).unwrap();
+
+    let (_store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, Vec::<String>::new());
+    assert!(bench.place(&finished).is_symlink());
+    assert_eq!(read(&target), text(&plan("finished")));
+}
+
+#[test]
+fn a_session_whose_folder_of_plans_is_gone_still_shows_its_history() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = activate(&mut store, "finished");
+    complete(&mut store, "done");
+    fs::remove_dir(bench.plans()).unwrap();
+
+    let (mut store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, Vec::<String>::new());
+    assert_eq!(store.remembered(&id).unwrap().plan, plan("finished"));
+}
