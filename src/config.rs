@@ -18,6 +18,8 @@ pub struct Config {
     pub log_level: LogLevel,
     /// What the names of the tools begin with.
     pub tool_prefix: String,
+    /// Whether a terminal may be written to in colour: `NO_COLOR` is unset or empty (<https://no-color.org>).
+    pub colour: bool,
 }
 
 /// The least serious events that are logged.
@@ -76,7 +78,8 @@ impl Config {
         transport(value("NINEPLAN_TRANSPORT"))?;
         let tool_prefix = tool_prefix(value("NINEPLAN_TOOL_PREFIX"))?;
         toolsets(value("NINEPLAN_TOOLSETS"))?;
-        Ok(Self { sessions_root, log_level, tool_prefix })
+        let colour = lookup("NO_COLOR").is_none_or(|value| value.is_empty());
+        Ok(Self { sessions_root, log_level, tool_prefix, colour })
     }
 }
 
@@ -172,6 +175,7 @@ mod tests {
             sessions_root: "/home/ada/data/9plan/sessions".into(),
             log_level: LogLevel::Info,
             tool_prefix: "9plan_".into(),
+            colour: true,
         }
     }
 
@@ -197,11 +201,13 @@ mod tests {
             ("NINEPLAN_TRANSPORT", "stdio"),
             ("NINEPLAN_TOOL_PREFIX", "nineplan_"),
             ("NINEPLAN_TOOLSETS", "core"),
+            ("NO_COLOR", "1"),
         ]);
         let expected = Config {
             sessions_root: "/home/ada/plans".into(),
             log_level: LogLevel::Debug,
             tool_prefix: "nineplan_".into(),
+            colour: false,
         };
         assert_eq!(config, Ok(expected));
         assert_eq!(read(&[("NINEPLAN_SESSIONS_PATH", "here")]).unwrap().sessions_root, Path::new("/work/here"));

@@ -18,7 +18,7 @@ const ALPHABET: [char; 36] = [
 ];
 
 /// Words of the lists that nobody should find in front of their work.
-const UNWELCOME: [&str; 155] = [
+const UNWELCOME: [&str; 156] = [
     "abhorrent",
     "aboriginal",
     "abusive",
@@ -123,6 +123,7 @@ const UNWELCOME: [&str; 155] = [
     "spiteful",
     "squalid",
     "stupid",
+    "tacky",
     "tawdry",
     "terrible",
     "thoughtless",

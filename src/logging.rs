@@ -28,12 +28,13 @@ pub struct Logging {
     done: Receiver<()>,
 }
 
-/// Starts logging at `level`: lines for a person where standard error is a terminal, JSON elsewhere.
+/// Starts logging at `level`: lines for a person where standard error is a terminal, JSON elsewhere. `colour` says whether
+/// the person wants any.
 ///
 /// # Errors
 ///
 /// Where the thread that writes cannot be started.
-pub fn start(level: LogLevel) -> io::Result<Logging> {
+pub fn start(level: LogLevel, colour: bool) -> io::Result<Logging> {
     let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING_LINES);
     let (finished, done) = sync_channel(1);
     thread::Builder::new().name("log".to_owned()).spawn(move || {
@@ -55,7 +56,6 @@ pub fn start(level: LogLevel) -> io::Result<Logging> {
     let filter = Targets::new().with_default(ours).with_target("rmcp", library).with_target("serve_inner", library);
     let registry = tracing_subscriber::registry().with(filter);
     if io::stderr().is_terminal() {
-        let colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         registry.with(tracing_subscriber::fmt::layer().with_ansi(colour).with_writer(writer)).init();
     } else {
         registry.with(tracing_subscriber::fmt::layer().json().with_span_list(false).with_writer(writer)).init();

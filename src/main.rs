@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Err(bad) => return fail(&bad.to_string(), USAGE),
     };
     if let Some(Command::Demo) = command {
-        return match demo::run() {
+        return match demo::run(config.colour) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error.to_string(), 1),
         };
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
             Err(error) => fail(&format!("{error}\n{}", error.suggestion(&config.tool_prefix)), 1),
         };
     }
-    let logging = match logging::start(config.log_level) {
+    let logging = match logging::start(config.log_level, config.colour) {
         Ok(logging) => logging,
         Err(error) => return fail(&format!("the log cannot be written: {error}"), 1),
     };
