@@ -37,38 +37,38 @@ fn play(client: &mut Client) -> io::Result<()> {
     let created =
         client.call("session_create", &json!({ "task_description": "Show blog posts from the Ghost API" }))?;
     let session = text(&created, "session_name").to_owned();
-    client.expect(session.split('-').count() == 3, "a name of three words")?;
+    expect(session.split('-').count() == 3, "a name of three words")?;
     let mut ids = Vec::new();
     for (position, plan) in (1..).zip(plans()) {
         let added = client.call("queue_add", &plan)?;
-        client.expect(added["queue_position"] == position, "the plan at the back of the queue")?;
+        expect(added["queue_position"] == position, "the plan at the back of the queue")?;
         ids.push(text(&added, "plan_id").to_owned());
     }
 
     client.print.heading("It pulls the first plan, cannot go on, and puts it back.")?;
     let pulled = client.call("queue_pull", &json!({}))?;
-    client.expect(text(&pulled, "plan_id") == ids[0], "the first plan")?;
+    expect(text(&pulled, "plan_id") == ids[0], "the first plan")?;
     let reason = "The API key is missing; asked the user for it.";
     let deferred = client.call("plan_defer", &json!({ "reason": reason, "position": "back" }))?;
-    client.expect(deferred["queue_position"] == 3, "the plan at the end of the queue")?;
+    expect(deferred["queue_position"] == 3, "the plan at the end of the queue")?;
 
     client.print.heading("It does the next plan, and says what came of it.")?;
     let pulled = client.call("queue_pull", &json!({}))?;
-    client.expect(text(&pulled, "plan_id") == ids[1], "the second plan")?;
+    expect(text(&pulled, "plan_id") == ids[1], "the second plan")?;
     let outcome = "PostCache in src/lib/post_cache.ts keeps authenticated responses for five minutes.";
     let completed = client.call("plan_complete", &json!({ "outcome": outcome }))?;
-    client.expect(completed["completed_count"] == 1, "one completed plan")?;
+    expect(completed["completed_count"] == 1, "one completed plan")?;
 
     client.print.heading("Later plans find it, by other words than it was written in.")?;
     let found = client.call("history_search", &json!({ "query": "caching authentication" }))?;
-    client.expect(text(&found["matches"][0], "id") == ids[1], "the completed plan")?;
+    expect(text(&found["matches"][0], "id") == ids[1], "the completed plan")?;
     let whole = client.call("history_get", &json!({ "plan_id": ids[1] }))?;
-    client.expect(text(&whole, "outcome") == outcome, "the outcome")?;
+    expect(text(&whole, "outcome") == outcome, "the outcome")?;
 
     client.print.heading("The context is gone. One call brings everything back.")?;
     let resumed = client.call("session_resume", &json!({ "session_name": session }))?;
     let queue: Vec<&str> = resumed["queue"].as_array().into_iter().flatten().map(|plan| text(plan, "id")).collect();
-    client.expect(queue == [&ids[2], &ids[0]], "the two plans that are left")?;
+    expect(queue == [&ids[2], &ids[0]], "the two plans that are left")?;
     client.print.heading("That was a whole session. The temporary folder is removed again.")
 }
 
@@ -101,6 +101,10 @@ fn plans() -> [Value; 3] {
 
 fn text<'a>(fields: &'a Value, name: &str) -> &'a str {
     fields[name].as_str().unwrap_or_default()
+}
+
+fn expect(right: bool, what: &str) -> io::Result<()> {
+    if right { Ok(()) } else { Err(io::Error::other(format!("the last reply is wrong: it should give {what}"))) }
 }
 
 /// A client that sends a request and waits for its answer.
@@ -153,20 +157,16 @@ impl Client {
         let result = self.request("tools/call", &json!({ "name": name, "arguments": arguments }))?;
         let reply = text(&result["content"][0], "text");
         self.print.reply(reply)?;
-        self.expect(result["isError"] != true, "no error")?;
-        self.expect(reply.starts_with("[Session: "), "the session's name at the head of the reply")?;
+        expect(result["isError"] != true, "no error")?;
+        expect(reply.starts_with("[Session: "), "the session's name at the head of the reply")?;
         Ok(result["structuredContent"].clone())
-    }
-
-    fn expect(&self, right: bool, what: &str) -> io::Result<()> {
-        if right { Ok(()) } else { Err(io::Error::other(format!("the last reply is wrong: it should give {what}"))) }
     }
 
     /// Closes the server's input, at which it ends by itself.
     fn finish(mut self) -> io::Result<()> {
         drop(self.requests.take());
         let status = self.server.wait()?;
-        self.expect(status.success(), "a server that ends well")
+        expect(status.success(), "a server that ends well")
     }
 }
 
@@ -185,16 +185,16 @@ struct Printer {
 
 impl Printer {
     fn heading(&self, text: &str) -> io::Result<()> {
-        self.line("", &self.painted("1", text))?;
-        self.line("", "")
+        print_line("", &self.painted("1", text))?;
+        print_line("", "")
     }
 
     fn call(&self, name: &str, arguments: &Value) -> io::Result<()> {
-        self.line("", &self.painted("36", &format!("> {name}")))?;
+        print_line("", &self.painted("36", &format!("> {name}")))?;
         for (name, value) in arguments.as_object().into_iter().flatten() {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             for line in wrapped(&format!("{name}: {value}"), WIDTH - 4) {
-                self.line("    ", &line)?;
+                print_line("    ", &line)?;
             }
         }
         Ok(())
@@ -202,18 +202,18 @@ impl Printer {
 
     fn reply(&self, text: &str) -> io::Result<()> {
         for line in wrapped(text, WIDTH - MARGIN.len()) {
-            self.line(&self.painted("2", MARGIN), &line)?;
+            print_line(&self.painted("2", MARGIN), &line)?;
         }
-        self.line("", "")
-    }
-
-    fn line(&self, margin: &str, text: &str) -> io::Result<()> {
-        writeln!(io::stdout(), "{}", format!("{margin}{text}").trim_end())
+        print_line("", "")
     }
 
     fn painted(&self, style: &str, text: &str) -> String {
         if self.colour { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+}
+
+fn print_line(margin: &str, text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", format!("{margin}{text}").trim_end())
 }
 
 /// The lines of a text, broken between words where they are too long, and inside a word that is.

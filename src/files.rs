@@ -225,7 +225,11 @@ impl Staged for StagedFile {
             Err(lost) if lost.error.kind() == io::ErrorKind::NotFound => {
                 write_beside(&folder, &id, &text).and_then(|staged| staged.persist(&place).map_err(|lost| lost.error))
             }
-            moved => moved.map_err(|lost| lost.error),
+            // What was staged stays, so that the next opening can finish the write.
+            moved => moved.map_err(|lost| {
+                let _ = lost.path.keep();
+                lost.error
+            }),
         };
         moved.and_then(|()| sync_folder(&folder)).map_err(|error| Error::file("write", &place, &error))
     }

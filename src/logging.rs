@@ -53,7 +53,7 @@ pub fn start(level: LogLevel, colour: bool) -> io::Result<Logging> {
         LogLevel::Warn => (LevelFilter::WARN, LevelFilter::ERROR),
         LogLevel::Error => (LevelFilter::ERROR, LevelFilter::ERROR),
     };
-    let filter = Targets::new().with_default(ours).with_target("rmcp", library).with_target("serve_inner", library);
+    let filter = Targets::new().with_default(ours).with_target("rmcp", library);
     let registry = tracing_subscriber::registry().with(filter);
     if io::stderr().is_terminal() {
         registry.with(tracing_subscriber::fmt::layer().with_ansi(colour).with_writer(writer)).init();

@@ -16,10 +16,13 @@ use crate::ids::IdGenerator;
 use crate::plan::SessionName;
 use crate::store::{SessionStore, Summary, schema};
 
+/// The folder of a session's plan files.
+const PLANS: &str = "plans";
+
 /// How many sessions an error names.
 const SUGGESTED: usize = 5;
 
-/// How many edits a mistyped session name may be away from one that is suggested.
+/// How many edits a mistyped session name may be away from one that is suggested; or two of its words are right.
 const CLOSE: usize = 4;
 
 /// How many sessions stay open at once; a further one takes the place of one that no call is using.
@@ -92,9 +95,15 @@ impl Sessions {
             }
         };
         let folder = self.path(&name);
-        let plans = folder.join("plans");
-        private_folder(&plans).map_err(|error| Error::file("make", &plans, &error))?;
-        schema::create(&folder, &name, task)?;
+        let plans = folder.join(PLANS);
+        let made = private_folder(&plans)
+            .map_err(|error| Error::file("make", &plans, &error))
+            .and_then(|()| schema::create(&folder, &name, task));
+        if let Err(error) = made {
+            // Nobody else can have put anything there yet; a folder that is not empty stays.
+            let _ = fs::remove_dir(&plans).and_then(|()| fs::remove_dir(&folder));
+            return Err(error);
+        }
         tracing::info!(session = %name, "session created");
         Ok(name)
     }
@@ -115,7 +124,7 @@ impl Sessions {
             open.remove(name);
         }
         let folder = self.path(name);
-        let plans = folder.join("plans");
+        let plans = folder.join(PLANS);
         expect_folder(&plans, true)?;
         let store = SessionStore::open(
             name.clone(),
@@ -134,10 +143,12 @@ impl Sessions {
     }
 
     /// Notes that a session is in use now, for the order in which sessions are listed.
+    ///
+    /// The mark is the time of its folder `plans/`. It must not be that of the database: to open and close that file
+    /// beside SQLite would drop the locks that this process holds on it.
     pub fn touch(&self, name: &SessionName) {
-        let path = self.path(name).join(schema::FILE_NAME);
         // Only the order of a list depends on it.
-        let _ = fs::File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _ = fs::File::open(self.path(name).join(PLANS)).and_then(|folder| folder.set_modified(SystemTime::now()));
     }
 
     /// The summaries of the `most` sessions used last.
@@ -199,7 +210,7 @@ impl Sessions {
             .unwrap_or_default()
             .into_iter()
             .map(|other| (strsim::osa_distance(name.as_str(), other.as_str()), other))
-            .filter(|(distance, _)| *distance <= CLOSE)
+            .filter(|(distance, other)| *distance <= CLOSE || common_words(name, other) > 1)
             .collect();
         close.sort_by_key(|(distance, _)| *distance);
         let close = close.into_iter().take(SUGGESTED).map(|(_, other)| other).collect();
@@ -235,11 +246,16 @@ impl Sessions {
     }
 }
 
-/// When a session's database or its log was last written; none where there is no database.
+/// When a session was last changed or resumed; none where there is no database.
 fn last_use(folder: &Path) -> Option<SystemTime> {
     let written = |name: &str| fs::symlink_metadata(folder.join(name)).and_then(|metadata| metadata.modified()).ok();
     let database = written(schema::FILE_NAME)?;
-    Some(written("session.db-wal").map_or(database, |log| log.max(database)))
+    [written(schema::LOG_NAME), written(PLANS)].into_iter().flatten().chain([database]).max()
+}
+
+/// How many of the three words of two names are the same, each in its place.
+fn common_words(one: &SessionName, other: &SessionName) -> usize {
+    one.as_str().split('-').zip(other.as_str().split('-')).filter(|(a, b)| a == b).count()
 }
 
 /// Which file a path led to when it was looked at.

@@ -62,7 +62,9 @@ pub struct Remembered {
 pub fn append(db: &Connection, id: &PlanId, plan: &Plan, outcome: &str) -> Result<(), Error> {
     let number: i64 = db
         .prepare_cached(
-            "UPDATE plans SET history_no = (SELECT coalesce(max(history_no), 0) + 1 FROM plans) WHERE id = ?1
+            "UPDATE plans SET history_no =
+                 (SELECT coalesce(max(history_no), 0) + 1 FROM plans WHERE history_no IS NOT NULL)
+             WHERE id = ?1
              RETURNING history_no",
         )?
         .query_row([id.as_str()], |row| row.get(0))?;

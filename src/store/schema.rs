@@ -16,6 +16,9 @@ use crate::plan::SessionName;
 /// The database's name in a session's folder.
 pub const FILE_NAME: &str = "session.db";
 
+/// The name of the log that is written ahead of it.
+pub const LOG_NAME: &str = "session.db-wal";
+
 /// How long a busy database is waited for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -54,14 +57,24 @@ pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(
     let building = folder.join(".session.db.new");
     let io = |error| Error::file("write", &building, &error);
     private_file(&building).map_err(io)?;
-    let mut db = Connection::open(&building)?;
+    let built = build(&building, name, task)
+        .and_then(|()| fs::rename(&building, folder.join(FILE_NAME)).and_then(|()| sync_folder(folder)).map_err(io));
+    if built.is_err() {
+        // It was never a session; the caller's error says what went wrong.
+        let _ = fs::remove_file(&building);
+    }
+    built
+}
+
+fn build(path: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
+    let mut db = Connection::open(path)?;
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     migrate(&tx, 0)?;
     tx.execute("INSERT INTO sessions (name, task_description) VALUES (?1, ?2)", (name.as_str(), task))?;
     tx.commit()?;
     set_journal(&db)?;
     db.close().map_err(|(_, error)| error)?;
-    fs::rename(&building, folder.join(FILE_NAME)).and_then(|()| sync_folder(folder)).map_err(io)
+    Ok(())
 }
 
 /// Opens an existing database and brings its schema up to date.

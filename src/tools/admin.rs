@@ -6,13 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::session::{ActiveItem, write_active};
-use super::{Access, Call, GOAL, LIST_TEXTS, QueueItem, one_line, plans, queue_items, shown, write_queue};
+use super::{Access, Call, GOAL, LIST_TEXTS, QueueItem, json_length, one_line, plans, queue_items, shown, write_queue};
 use crate::error::Error;
 use crate::plan::clip;
 use crate::store::{Invariant, QUEUE_SHOWN};
 
-/// How many issues, file names or unreadable sessions a reply lists.
+/// How many issues a reply lists.
 const LISTED: usize = 100;
+
+/// The most bytes of JSON that a list of sessions takes, in both forms together.
+const SESSIONS_REPLY: usize = 58_000;
+
+/// How much is said of why a session is unreadable, of one and of all together.
+const ERROR: usize = 400;
+const UNREADABLE_TEXTS: usize = 16_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ValidateArgs {
@@ -121,29 +128,54 @@ pub struct SessionList {
 /// Lists the sessions on this machine.
 pub fn sessions(call: &mut Call<'_>, args: SessionsArgs) -> Result<SessionList, Error> {
     let listing = call.sessions().list(args.limit)?;
-    let count = (listing.sessions.len() + listing.unreadable.len()).max(1);
-    // What a session takes beside its texts comes off first: a full list is mostly names and numbers.
-    let each = ((LIST_TEXTS - 40 * count) / count).min(GOAL);
-    Ok(SessionList {
-        sessions: listing
-            .sessions
-            .into_iter()
-            .map(|(name, summary)| SessionItem {
-                name: name.to_string(),
-                created: summary.created,
-                task_description: summary.task_description.map(|task| clip(&task, each)),
-                queue_length: summary.queued,
-                completed_count: summary.completed,
-                has_active_plan: summary.active,
-            })
-            .collect(),
-        unreadable: listing
-            .unreadable
-            .into_iter()
-            .map(|(name, error)| UnreadableItem { name: name.to_string(), error: clip(&error, each) })
-            .collect(),
-        total: listing.total as u64,
-    })
+    let each = (UNREADABLE_TEXTS / listing.unreadable.len().max(1)).min(ERROR);
+    let unreadable: Vec<UnreadableItem> = listing
+        .unreadable
+        .into_iter()
+        .map(|(name, error)| UnreadableItem { name: name.to_string(), error: clip(&error, each) })
+        .collect();
+    let mut tasks = Vec::new();
+    let mut sessions = Vec::new();
+    for (name, summary) in listing.sessions {
+        tasks.push(summary.task_description);
+        sessions.push(SessionItem {
+            name: name.to_string(),
+            created: summary.created,
+            task_description: None,
+            queue_length: summary.queued,
+            completed_count: summary.completed,
+            has_active_plan: summary.active,
+        });
+    }
+    // Names and counts come first; what they leave of the reply goes to the tasks in equal shares.
+    let length = |item: &SessionItem| json_length(item) + json_length(&item.to_string());
+    let mut left = SESSIONS_REPLY.saturating_sub(2 * json_length(&unreadable));
+    let fitting = sessions.iter().take_while(|item| take_from(&mut left, length(item))).count();
+    sessions.truncate(fitting);
+    let each = (left / (2 * fitting.max(1))).min(GOAL);
+    for (item, task) in sessions.iter_mut().zip(tasks) {
+        item.task_description = task.map(|task| clip(&task, each));
+    }
+    Ok(SessionList { sessions, unreadable, total: listing.total as u64 })
+}
+
+/// Whether `amount` is still there; then it is taken.
+fn take_from(left: &mut usize, amount: usize) -> bool {
+    let rest = left.checked_sub(amount);
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
+}
+
+impl fmt::Display for SessionItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let active = if self.has_active_plan { ", 1 active" } else { "" };
+        write!(f, "\n- {}: {} queued{active}, {} completed", self.name, self.queue_length, self.completed_count)?;
+        write!(f, ", created {}.", self.created)?;
+        match &self.task_description {
+            Some(task) => write!(f, " {}", one_line(task)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for SessionList {
@@ -152,18 +184,9 @@ impl fmt::Display for SessionList {
             return f.write_str("There are no sessions yet.");
         }
         let shown = self.sessions.len() + self.unreadable.len();
-        let noun = if self.total == 1 { "session" } else { "sessions" };
-        write!(f, "Showing {shown} of {} {noun}, newest use first:", self.total)?;
+        write!(f, "Showing {shown} of {}, newest use first:", self.total)?;
         for item in &self.sessions {
-            let active = if item.has_active_plan { ", 1 active" } else { "" };
-            write!(
-                f,
-                "\n- {} ({}): {} queued{active}, {} completed",
-                item.name, item.created, item.queue_length, item.completed_count
-            )?;
-            if let Some(task) = &item.task_description {
-                write!(f, ". {}", one_line(task))?;
-            }
+            write!(f, "{item}")?;
         }
         if !self.unreadable.is_empty() {
             write!(f, "\n\nUnreadable:")?;

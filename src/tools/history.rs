@@ -5,10 +5,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Call, LIST_TEXTS, LONG_TEXT, one_line, plan_excerpt, show_command};
+use super::{Access, Call, LONG_TEXT, json_length, one_line, plan_excerpt, show_command};
 use crate::error::Error;
 use crate::plan::{HEADINGS, PlanId, clip};
 use crate::store::Found;
+
+/// The most bytes of JSON that the goals and outcomes of all matches take.
+const MATCH_TEXTS: usize = 20_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SearchArgs {
@@ -50,7 +53,7 @@ pub struct SearchReply {
 pub fn search(call: &mut Call<'_>, args: SearchArgs) -> Result<SearchReply, Error> {
     let store = call.open(args.session_name.as_deref(), Access::Read)?;
     let found = store.lock().search(&args.query, args.max_results)?;
-    let each = LIST_TEXTS / found.matches.len().max(1);
+    let each = MATCH_TEXTS / found.matches.len().max(1);
     Ok(SearchReply {
         note: note(&found),
         matches: (1..)
@@ -159,10 +162,6 @@ fn fit<const N: usize>(texts: [&str; N], whole: &str) -> [String; N] {
         cap = cap * 4 / 5;
     }
     texts.map(|text| plan_excerpt(text, cap, whole))
-}
-
-fn json_length(text: &str) -> usize {
-    serde_json::to_string(text).map_or(text.len(), |json| json.len())
 }
 
 impl fmt::Display for CompletedPlan {

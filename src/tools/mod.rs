@@ -28,7 +28,7 @@ use crate::store::QueuedPlan;
 const LONG_TEXT: usize = 25_000;
 
 /// The same for a list, all its texts together.
-const LIST_TEXTS: usize = 12_000;
+const LIST_TEXTS: usize = 9_000;
 
 /// The same for one goal where it stands alone.
 const GOAL: usize = 1_000;
@@ -210,6 +210,11 @@ impl NextPlan {
     fn of(plan: &QueuedPlan) -> Self {
         Self { id: plan.id.to_string(), goal: clip(&plan.goal, GOAL) }
     }
+}
+
+/// How many bytes a value takes as JSON.
+fn json_length<T: Serialize + ?Sized>(value: &T) -> usize {
+    serde_json::to_string(value).map_or(0, |json| json.len())
 }
 
 /// Text on one line, for lists.

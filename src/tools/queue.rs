@@ -56,7 +56,7 @@ pub fn add(call: &mut Call<'_>, args: AddArgs) -> Result<Added, Error> {
         plan_id: added.id.to_string(),
         plan_path: shown(&added.path),
         queue_position: added.position,
-        next_step: format!("Add the next plan; when all are in, take the first with {}.", call.tool("queue_pull"),),
+        next_step: format!("Add the next plan; when all are in, take the first with {}.", call.tool("queue_pull")),
     })
 }
 
