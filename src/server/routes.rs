@@ -49,7 +49,7 @@ enum Effect {
 pub fn core(prefix: &str) -> Vec<Route> {
     use Effect::{Adds, Destroys, Reads};
     let text = json!({ "type": "string" });
-    let text_or_null = json!({ "type": ["string", "null"] });
+    let text_or_null = json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
     let table = Table { prefix };
     vec![
         table.row(

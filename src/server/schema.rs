@@ -1,7 +1,7 @@
 //! JSON schemas as every client takes them.
 //!
-//! Owns the clean-up of what schemars makes: no `$schema`, `$ref`, `$defs`, `format` or title, and in input schemas no
-//! type arrays, where an optional argument is just one that is not required. Knows no tool.
+//! Owns the clean-up of what schemars makes: no `$schema`, `$ref`, `$defs`, `format`, title or array of types. An optional
+//! argument is just one that is not required; a field of a reply that may be null has `anyOf`. Knows no tool.
 
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -13,11 +13,8 @@ pub fn input<T: JsonSchema>() -> JsonObject {
     let mut schema = generate::<T>(SchemaSettings::for_deserialize);
     schema.entry("properties").or_insert_with(|| json!({}));
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        for property in properties.values_mut().filter_map(Value::as_object_mut) {
-            if let Some(Value::Array(types)) = property.get("type") {
-                let plain = types.iter().find(|name| *name != "null").cloned();
-                property.extend(plain.map(|plain| ("type".to_owned(), plain)));
-            }
+        for property in properties.values_mut() {
+            not_null(property);
         }
     }
     schema.insert("additionalProperties".to_owned(), json!(false));
@@ -54,8 +51,8 @@ fn generate<T: JsonSchema>(contract: fn(SchemaSettings) -> SchemaSettings) -> Js
     }
 }
 
-/// Takes the keywords out that some client chokes on. A property may well be called `title`, so that only what stands in
-/// a schema's own place goes.
+/// Takes the keywords out that some client chokes on, at every level. A property may well be called `title`, so that only
+/// what stands in a schema's own place goes.
 fn strip(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     for keyword in ["title", "format"] {
@@ -63,10 +60,36 @@ fn strip(schema: &mut Value) {
     }
     for (keyword, value) in object {
         match (keyword.as_str(), value) {
-            ("properties", Value::Object(properties)) => properties.values_mut().for_each(strip),
+            ("properties", Value::Object(properties)) => {
+                for property in properties.values_mut() {
+                    strip(property);
+                    split_null(property);
+                }
+            }
             ("items" | "additionalProperties", inner) => strip(inner),
             ("anyOf" | "oneOf" | "allOf", Value::Array(inner)) => inner.iter_mut().for_each(strip),
             _ => {}
         }
+    }
+}
+
+/// Writes `"type": [T, "null"]` as two branches with a type each; the description stays outside.
+fn split_null(property: &mut Value) {
+    let Value::Object(object) = property else { return };
+    let Some(Value::Array(types)) = object.get("type") else { return };
+    let Some(own) = types.iter().find(|name| *name != "null").cloned() else { return };
+    let mut branch = std::mem::take(object);
+    let description = branch.remove("description");
+    branch.insert("type".to_owned(), own);
+    object.extend(description.map(|text| ("description".to_owned(), text)));
+    object.insert("anyOf".to_owned(), json!([branch, { "type": "null" }]));
+}
+
+/// Leaves only the branch that is not null: an argument that may be null may as well be left out.
+fn not_null(property: &mut Value) {
+    let Value::Object(object) = property else { return };
+    let Some(Value::Array(branches)) = object.remove("anyOf") else { return };
+    if let Some(Value::Object(own)) = branches.into_iter().next() {
+        object.extend(own);
     }
 }

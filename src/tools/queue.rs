@@ -23,7 +23,7 @@ pub struct AddArgs {
     pub inputs: Option<String>,
     /// What it leaves for others, in words they will search for.
     pub outputs: Option<String>,
-    /// front: before all others. back: after them.
+    /// front: before all others. back (default): after them.
     #[serde(default)]
     pub position: Position,
     /// Default: the current session.

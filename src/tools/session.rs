@@ -90,7 +90,7 @@ pub fn resume(call: &mut Call<'_>, args: ResumeArgs) -> Result<Resumed, Error> {
         ),
         None if state.counts.queued > 0 => format!("Take the next plan with {}.", call.tool("queue_pull")),
         None if state.counts.completed > 0 => {
-            format!("All plans are done: report the result to the user, or add more with {}.", call.tool("queue_add"),)
+            format!("All plans are done: report the result to the user, or add more with {}.", call.tool("queue_add"))
         }
         None => format!("Nothing is queued yet: add each plan with {}.", call.tool("queue_add")),
     };
