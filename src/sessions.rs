@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use crate::error::{Error, MissingSession};
-use crate::files::PlanFiles;
+use crate::files::{PlanFiles, sync_folder};
 use crate::ids::IdGenerator;
 use crate::plan::SessionName;
 use crate::store::{SessionStore, Summary, schema};
@@ -98,7 +98,8 @@ impl Sessions {
         let plans = folder.join(PLANS);
         let made = private_folder(&plans)
             .map_err(|error| Error::file("make", &plans, &error))
-            .and_then(|()| schema::create(&folder, &name, task));
+            .and_then(|()| schema::create(&folder, &name, task))
+            .and_then(|()| sync_folder(&self.root).map_err(|error| Error::file("sync", &self.root, &error)));
         if let Err(error) = made {
             // Nobody else can have put anything there yet; a folder that is not empty stays.
             let _ = fs::remove_dir(&plans).and_then(|()| fs::remove_dir(&folder));

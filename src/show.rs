@@ -1,6 +1,6 @@
 //! `9plan show`: one plan whole, for what a reply had to cut.
 //!
-//! Owns its output on standard output. Changes nothing.
+//! Owns its output on standard output. Changes nothing but what opening a session repairs.
 
 use std::io::{self, Write};
 use std::path::Path;

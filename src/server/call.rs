@@ -119,3 +119,35 @@ fn head(session: Option<&SessionName>) -> String {
     };
     format!("[Session: {name}]")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rmcp::model::{ErrorCode, Tool};
+
+    use super::*;
+    use crate::files::DiskPlanFiles;
+    use crate::ids::RandomIds;
+    use crate::sessions::Sessions;
+
+    #[test]
+    fn a_panic_in_a_handler_is_answered_and_the_connection_goes_on() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = Sessions::new(root.path().join("sessions"), Arc::new(RandomIds), |folder| {
+            Box::new(DiskPlanFiles::new(folder))
+        });
+        let connection = Mutex::new(Connection::new(Arc::new(sessions), "9plan_".to_owned()));
+        let route = |run: fn() -> Reply| Route {
+            tool: Tool::new("9plan_test", "", JsonObject::new()),
+            run: Box::new(move |_, _| Ok(run())),
+        };
+        let call = |route| run(&connection, &route, JsonObject::new(), Caller { era: Era::Handshake, client: None });
+
+        let error = call(route(|| panic!("a fault of ours"))).unwrap_err();
+        assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+        let result = call(route(|| Reply { text: "well".to_owned(), fields: JsonObject::new() })).unwrap();
+        assert_eq!(result.content, [ContentBlock::text("[Session: none]\n\nwell")]);
+        assert_eq!(result.structured_content, Some(json!({ "session_name": null })));
+    }
+}

@@ -99,7 +99,7 @@ pub fn pull(call: &mut Call<'_>, args: PullArgs) -> Result<Pulled, Error> {
         plan_path,
         queue_length: pulled.counts.queued,
         next_step: format!(
-            "Do this plan now. Find what its Inputs name with {}. Keep your progress under # Notes in the file. Done: {} with an outcome. Blocked or to be split: {}.",
+            "Do this plan now. Find what its Inputs name with {}. Keep progress under # Notes in the file, if you can edit files. Done: {} with an outcome. Blocked or to be split: {}.",
             call.tool("history_search"),
             call.tool("plan_complete"),
             call.tool("plan_defer"),
