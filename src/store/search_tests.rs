@@ -138,6 +138,8 @@ fn the_identifier_of_a_plan_finds_it_first() {
         assert_eq!((ids, found.total), (vec!["k7f3m", "m2x9p"], 2), "{query:?}");
         assert!(found.matches[0].score > 2.0 && found.matches[1].score < 2.0, "{query:?}");
     }
+    // It is not listed again where it names itself, and takes no other's place.
+    assert_eq!(store.search("k7f3m", 2).unwrap().matches.len(), 2);
     let found = store.search("X5K9M", 1).unwrap();
     assert_eq!((goals(&found), found.total), (vec!["Nothing to do with it"], 1));
     let found = store.search("m2x9p", 1).unwrap();
