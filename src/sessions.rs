@@ -249,9 +249,11 @@ impl Sessions {
 
 /// When a session was last changed or resumed; none where there is no database.
 fn last_use(folder: &Path) -> Option<SystemTime> {
-    let written = |name: &str| fs::symlink_metadata(folder.join(name)).and_then(|metadata| metadata.modified()).ok();
-    let database = written(schema::FILE_NAME)?;
-    [written(schema::LOG_NAME), written(PLANS)].into_iter().flatten().chain([database]).max()
+    let look = |name: &str| fs::symlink_metadata(folder.join(name)).ok();
+    // The log appears, empty, as soon as anybody reads.
+    let log = look(schema::LOG_NAME).filter(|log| log.len() > 0);
+    let files = [Some(look(schema::FILE_NAME)?), log, look(PLANS)];
+    files.into_iter().flatten().filter_map(|metadata| metadata.modified().ok()).max()
 }
 
 /// How many of the three words of two names are the same, each in its place.

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-use super::{active, counts, recovery, row_of, stored_id};
+use super::recovery;
+use super::rows::{counts, row_of, stored_id};
 use crate::error::Error;
 use crate::files::{Entry, PlanFiles};
 use crate::plan::PlanId;
@@ -179,13 +180,14 @@ pub(super) fn plan_files(entries: Vec<Entry>) -> BTreeSet<PlanId> {
 
 /// The plans that should have a file.
 pub(super) fn open_plans(db: &Connection) -> Result<BTreeSet<PlanId>, Error> {
-    let mut statement = db.prepare_cached("SELECT id FROM plans WHERE status = 'queued'")?;
+    let mut statement = db.prepare_cached(
+        "SELECT id FROM plans WHERE status = 'queued' UNION ALL SELECT id FROM plans WHERE status = 'active'",
+    )?;
     let mut rows = statement.query(())?;
     let mut ids = BTreeSet::new();
     while let Some(row) = rows.next()? {
         ids.insert(stored_id(row, 0)?);
     }
-    ids.extend(active(db)?.map(|(id, _)| id));
     Ok(ids)
 }
 

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::rows::{TEXT_COLUMNS, row_of, stored_id, stored_plan};
 use super::spelling;
 use super::words::{self, Unit, Word};
-use super::{TEXT_COLUMNS, row_of, stored_id, stored_plan};
 use crate::error::Error;
 use crate::plan::{Plan, PlanId, Status};
 

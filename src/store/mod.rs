@@ -9,6 +9,7 @@
 mod audit;
 mod history;
 mod recovery;
+mod rows;
 pub mod schema;
 #[cfg(test)]
 mod search_tests;
@@ -20,28 +21,22 @@ mod words;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::trace::{TraceEvent, TraceEventCodes};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use audit::{Audit, FileList, Invariant};
 pub use history::{Found, Remembered};
+pub use rows::{Counts, QueuedPlan};
 pub use schema::Summary;
 
-use crate::error::{DatabaseFault, Error};
+use crate::error::Error;
 use crate::files::{PlanFiles, Staged};
 use crate::ids::{DRAWS_BEFORE_LONGER, IdGenerator, PLAN_ID_LENGTH};
-use crate::plan::{Plan, PlanId, Position, SessionName, Status, clip};
+use crate::plan::{Plan, PlanId, Position, SessionName, Status};
 use crate::plan_text;
-use schema::count;
+use rows::{active, counts, front, place, queue, record, row_of, set_text};
 
 /// How many queued plans a reply lists.
 pub const QUEUE_SHOWN: usize = 100;
-
-/// The most bytes of a reason or an outcome that an event repeats.
-const EVENT_DETAIL: usize = 200;
-
-/// The columns of a plan's text, in the order of the sections.
-const TEXT_COLUMNS: &str = "context, goal, inputs, outputs, approach, success_criteria, notes";
 
 /// An open session.
 pub struct SessionStore {
@@ -50,20 +45,6 @@ pub struct SessionStore {
     files: Box<dyn PlanFiles>,
     ids: Arc<dyn IdGenerator>,
     repaired: Vec<String>,
-}
-
-/// A plan in the queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueuedPlan {
-    pub id: PlanId,
-    pub goal: String,
-}
-
-/// How many plans there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    pub queued: u64,
-    pub completed: u64,
 }
 
 /// A plan that went into the queue.
@@ -134,8 +115,7 @@ impl SessionStore {
         files: Box<dyn PlanFiles>,
         ids: Arc<dyn IdGenerator>,
     ) -> Result<Self, Error> {
-        let mut db = schema::open(database)?;
-        trace_sql(&mut db, &name)?;
+        let mut db = schema::open(database, &name)?;
         let repaired = recovery::recover(&mut db, files.as_ref())?;
         for repair in &repaired {
             tracing::warn!(session = %name, repair, "repaired on opening");
@@ -192,7 +172,7 @@ impl SessionStore {
             let file = self.files.path(&id);
             return Err(Error::PlanAlreadyActive { id, goal: plan.goal, file });
         }
-        let Some((id, stored)) = one_plan(&tx, "status = 'queued' ORDER BY queue_position LIMIT 1")? else {
+        let Some((id, stored)) = front(&tx)? else {
             let ever_queued = tx.query_row("SELECT EXISTS (SELECT 1 FROM plans)", (), |row| row.get(0))?;
             return Err(Error::QueueEmpty { completed: counts(&tx)?.completed, ever_queued });
         };
@@ -200,15 +180,16 @@ impl SessionStore {
         tx.prepare_cached("UPDATE plans SET status = 'active', queue_position = NULL WHERE id = ?1")?
             .execute([id.as_str()])?;
         set_text(&tx, &id, &plan)?;
-        record(&tx, &id, "pulled", None, by)?;
         let counts = counts(&tx)?;
         let (text, missing) = if let Some(bytes) = file {
             (String::from_utf8_lossy(&bytes).into_owned(), None)
         } else {
             let text = plan_text::render(&plan);
             let staged = self.files.stage(&id, &text)?;
+            record(&tx, &id, "repaired", Some("wrote the missing file again"), None)?;
             (text, Some(staged))
         };
+        record(&tx, &id, "pulled", None, by)?;
         tx.commit()?;
         if let Some(staged) = missing {
             tracing::warn!(session = %self.name, plan = %id, "the plan file was missing and is written again");
@@ -361,20 +342,6 @@ impl SessionStore {
     }
 }
 
-/// Logs each statement, without its values, where anybody listens.
-fn trace_sql(db: &mut Connection, session: &SessionName) -> Result<(), Error> {
-    if tracing::enabled!(tracing::Level::DEBUG) {
-        let session = session.clone();
-        let log = move |event: TraceEvent<'_>| {
-            if let TraceEvent::Stmt(_, sql) = event {
-                tracing::debug!(%session, sql);
-            }
-        };
-        db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(log))?;
-    }
-    Ok(())
-}
-
 fn begin(db: &mut Connection) -> Result<Transaction<'_>, Error> {
     Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
@@ -387,81 +354,13 @@ fn unused_id(tx: &Transaction<'_>, ids: &dyn IdGenerator, files: &dyn PlanFiles)
         let row: bool = tx
             .prepare_cached("SELECT EXISTS (SELECT 1 FROM plans WHERE id = ?1)")?
             .query_row([id.as_str()], |row| row.get(0))?;
-        if !row && matches!(files.read(&id), Ok(None)) {
+        // A folder that cannot be read is no reason to draw for ever.
+        if !row && files.read(&id)?.is_none() {
             return Ok(id);
         }
         tracing::warn!(plan = %id, "the plan id is taken, drawing again");
         draws += 1;
     }
-}
-
-/// Stores the text of a plan as its file has it.
-fn set_text(tx: &Transaction<'_>, id: &PlanId, plan: &Plan) -> Result<(), Error> {
-    tx.prepare_cached(
-        "UPDATE plans SET context = ?2, goal = ?3, inputs = ?4, outputs = ?5, approach = ?6, success_criteria = ?7,
-             notes = ?8
-         WHERE id = ?1",
-    )?
-    .execute((
-        id.as_str(),
-        &plan.context,
-        &plan.goal,
-        &plan.inputs,
-        &plan.outputs,
-        &plan.approach,
-        &plan.success_criteria,
-        &plan.notes,
-    ))?;
-    Ok(())
-}
-
-/// The place in the queue for a plan at one of its ends: no other row is touched.
-fn place(tx: &Transaction<'_>, position: Position) -> Result<i64, Error> {
-    let sql = match position {
-        Position::Front => "SELECT coalesce(min(queue_position), 0) - 1 FROM plans WHERE status = 'queued'",
-        Position::Back => "SELECT coalesce(max(queue_position), 0) + 1 FROM plans WHERE status = 'queued'",
-    };
-    Ok(tx.prepare_cached(sql)?.query_row((), |row| row.get(0))?)
-}
-
-/// The 1-based rank of a plan that has just gone in at one of the ends.
-fn rank(position: Position, counts: Counts) -> u64 {
-    match position {
-        Position::Front => 1,
-        Position::Back => counts.queued,
-    }
-}
-
-fn record(tx: &Transaction<'_>, id: &PlanId, what: &str, detail: Option<&str>, by: Option<&str>) -> Result<(), Error> {
-    let detail = detail.map(|text| clip(text, EVENT_DETAIL));
-    tx.prepare_cached("INSERT INTO events (plan_id, what, detail, client) VALUES (?1, ?2, ?3, ?4)")?.execute((
-        id.as_str(),
-        what,
-        detail,
-        by,
-    ))?;
-    Ok(())
-}
-
-fn counts(db: &Connection) -> Result<Counts, Error> {
-    Ok(db
-        .prepare_cached("SELECT queued_count, completed_count FROM sessions")?
-        .query_row((), |row| Ok(Counts { queued: count(row.get(0)?), completed: count(row.get(1)?) }))?)
-}
-
-fn queue(db: &Connection, most: usize) -> Result<Vec<QueuedPlan>, Error> {
-    let mut statement =
-        db.prepare_cached("SELECT id, goal FROM plans WHERE status = 'queued' ORDER BY queue_position LIMIT ?1")?;
-    let mut rows = statement.query([i64::try_from(most).unwrap_or(i64::MAX)])?;
-    let mut plans = Vec::new();
-    while let Some(row) = rows.next()? {
-        plans.push(QueuedPlan { id: stored_id(row, 0)?, goal: row.get(1)? });
-    }
-    Ok(plans)
-}
-
-fn active(db: &Connection) -> Result<Option<(PlanId, Plan)>, Error> {
-    one_plan(db, "status = 'active'")
 }
 
 fn expect_active(tx: &Transaction<'_>, verb: &'static str) -> Result<(PlanId, Plan), Error> {
@@ -471,33 +370,12 @@ fn expect_active(tx: &Transaction<'_>, verb: &'static str) -> Result<(PlanId, Pl
     }
 }
 
-/// The first plan for which a condition holds.
-fn one_plan(db: &Connection, condition: &str) -> Result<Option<(PlanId, Plan)>, Error> {
-    let mut statement = db.prepare_cached(&format!("SELECT {TEXT_COLUMNS}, id FROM plans WHERE {condition}"))?;
-    let mut rows = statement.query(())?;
-    rows.next()?.map(|row| Ok((stored_id(row, 7)?, stored_plan(row)?))).transpose()
-}
-
-/// The state and the stored text of a plan.
-fn row_of(db: &Connection, id: &PlanId) -> Result<Option<(Status, Plan)>, Error> {
-    let found = db
-        .prepare_cached(&format!("SELECT {TEXT_COLUMNS}, status FROM plans WHERE id = ?1"))?
-        .query_row([id.as_str()], |row| Ok((row.get::<_, String>(7)?, stored_plan(row)?)))
-        .optional()?;
-    // The table's own check leaves only known words.
-    Ok(found.and_then(|(status, plan)| Some((Status::parse(&status)?, plan))))
-}
-
-/// The plan whose sections are the first seven columns of a row.
-fn stored_plan(row: &Row<'_>) -> rusqlite::Result<Plan> {
-    let text = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.unwrap_or_default());
-    Ok(Plan::from_sections([text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, text(5)?, text(6)?]))
-}
-
-/// An identifier out of the database; one that is not of our form never becomes a path.
-fn stored_id(row: &Row<'_>, column: usize) -> Result<PlanId, Error> {
-    PlanId::exact(&row.get::<_, String>(column)?)
-        .ok_or(Error::Database(DatabaseFault::NotASession("a plan has an id that is none")))
+/// The 1-based rank of a plan that has just gone in at one of the ends.
+fn rank(position: Position, counts: Counts) -> u64 {
+    match position {
+        Position::Front => 1,
+        Position::Back => counts.queued,
+    }
 }
 
 /// The content of a plan as its file has it, and the bytes of that file if there is one.

@@ -6,7 +6,8 @@
 use rusqlite::Connection;
 
 use super::audit::{open_plans, plan_files};
-use super::{begin, record, row_of};
+use super::begin;
+use super::rows::{record, row_of};
 use crate::error::Error;
 use crate::files::{Entry, Fate, Leftover, PlanFiles};
 use crate::plan::{Plan, PlanId};
@@ -22,22 +23,14 @@ use crate::plan_text;
 /// `DATABASE_ERROR`.
 pub fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Vec<String>, Error> {
     let mut repairs = Vec::new();
-    match files.list() {
-        Err(error) => {
-            tracing::error!(%error, "the plan files cannot be checked");
-            return Ok(Vec::new());
-        }
-        Ok(entries) => {
-            for entry in entries {
-                if let Entry::Leftover(leftover) = entry
-                    && let Some(said) = logged(settle(db, files, &leftover))?
-                {
-                    repairs.push((leftover.id, said));
-                }
-            }
+    for entry in listed(files) {
+        if let Entry::Leftover(leftover) = entry
+            && let Some(said) = logged(settle(db, files, &leftover))?
+        {
+            repairs.push((leftover.id, said));
         }
     }
-    let present = plan_files(files.list()?);
+    let present = plan_files(listed(files));
     let open = open_plans(db)?;
     for id in open.difference(&present) {
         if let Some(said) = logged(write_again(db, files, id))? {
@@ -58,6 +51,14 @@ pub fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Vec<String>
         tx.commit()?;
     }
     Ok(repairs.into_iter().map(|(_, said)| said).collect())
+}
+
+/// What stands in the folder, or nothing where it cannot be listed.
+fn listed(files: &dyn PlanFiles) -> Vec<Entry> {
+    files.list().unwrap_or_else(|error| {
+        tracing::error!(%error, "the plan files cannot be checked");
+        Vec::new()
+    })
 }
 
 /// A failure of the disk is logged and becomes no repair; a failure of the database goes on.
@@ -113,7 +114,13 @@ fn remove_finished(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Resul
     }
 }
 
-/// Whether a file holds just the text of a plan.
+/// Whether a file holds just the text of a plan. A goal that was taken out of the file is still the plan's.
 pub(super) fn says(bytes: &[u8], plan: &Plan) -> bool {
-    plan_text::parse(bytes).is_ok_and(|read| read == plan.clone().tidied())
+    let stored = plan.clone().tidied();
+    plan_text::parse(bytes).is_ok_and(|mut read| {
+        if read.goal.is_empty() {
+            read.goal.clone_from(&stored.goal);
+        }
+        read == stored
+    })
 }

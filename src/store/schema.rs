@@ -6,6 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::history;
@@ -77,13 +78,14 @@ fn build(path: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Erro
     Ok(())
 }
 
-/// Opens an existing database and brings its schema up to date.
+/// Opens an existing database and brings its schema up to date. `name` is for the log.
 ///
 /// # Errors
 ///
 /// `DATABASE_ERROR` where it cannot be used; a newer schema is refused before anything is written.
-pub fn open(path: &Path) -> Result<Connection, Error> {
+pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    trace_sql(&mut db, name)?;
     let version = version(&db)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.set_prepared_statement_cache_capacity(64);
@@ -109,7 +111,9 @@ pub fn open(path: &Path) -> Result<Connection, Error> {
 ///
 /// `DATABASE_ERROR`.
 pub fn summary(path: &Path) -> Result<Summary, Error> {
-    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    // A connection that may not write would leave the files of the log behind when it closes. Where the disk itself is
+    // read-only, SQLite falls back to reading by itself.
+    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let counts = if version(&db)? == 0 {
         "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
     } else {
@@ -136,6 +140,20 @@ pub fn summary(path: &Path) -> Result<Summary, Error> {
 /// A count as SQLite gives it.
 pub fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
+}
+
+/// Logs each statement, without its values, where anybody listens.
+fn trace_sql(db: &mut Connection, session: &SessionName) -> Result<(), Error> {
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        let session = session.clone();
+        let log = move |event: TraceEvent<'_>| {
+            if let TraceEvent::Stmt(_, sql) = event {
+                tracing::debug!(%session, sql);
+            }
+        };
+        db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(log))?;
+    }
+    Ok(())
 }
 
 fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
