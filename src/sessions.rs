@@ -311,3 +311,125 @@ fn builder() -> DirBuilder {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::files::DiskPlanFiles;
+    use crate::ids::fakes::ScriptedIds;
+
+    fn sessions(root: &Path, names: &[&'static str]) -> Sessions {
+        let ids = ScriptedIds { names: Mutex::new(names.iter().copied().collect()), ..ScriptedIds::default() };
+        Sessions::new(root.join("sessions"), Arc::new(ids), |folder| Box::new(DiskPlanFiles::new(folder)))
+    }
+
+    fn name(text: &str) -> SessionName {
+        SessionName::parse(text).unwrap()
+    }
+
+    fn listed(sessions: &Sessions) -> Vec<String> {
+        sessions.list(10).unwrap().sessions.into_iter().map(|(name, _)| name.to_string()).collect()
+    }
+
+    /// Makes it so that a session was last used some hours ago.
+    fn age(sessions: &Sessions, name: &SessionName, hours: u64) {
+        let then = SystemTime::now() - Duration::from_secs(hours * 3_600);
+        for part in [schema::FILE_NAME, PLANS] {
+            fs::File::open(sessions.path(name).join(part)).unwrap().set_modified(then).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_drawn_again() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-b-c", "a-b-c", "d-e-f"]);
+        assert_eq!(sessions.create(None).unwrap(), name("a-b-c"));
+        assert_eq!(sessions.create(None).unwrap(), name("d-e-f"));
+    }
+
+    #[test]
+    fn listing_does_not_change_the_order_of_use_but_resuming_does() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a", "b-b-b", "c-c-c"]);
+        for hours in 1..=3 {
+            let name = sessions.create(None).unwrap();
+            age(&sessions, &name, hours);
+        }
+        assert_eq!(listed(&sessions), ["a-a-a", "b-b-b", "c-c-c"]);
+        assert_eq!(listed(&sessions), ["a-a-a", "b-b-b", "c-c-c"]);
+        sessions.touch(&name("c-c-c"));
+        assert_eq!(listed(&sessions), ["c-c-c", "a-a-a", "b-b-b"]);
+    }
+
+    #[test]
+    fn listing_leaves_no_file_behind() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a"]);
+        let name = sessions.create(None).unwrap();
+        sessions.list(10).unwrap();
+        let mut names: Vec<_> = fs::read_dir(sessions.path(&name)).unwrap().map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [PLANS, schema::FILE_NAME]);
+    }
+
+    #[test]
+    fn a_session_put_in_the_place_of_an_open_one_is_the_one_that_is_used() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a", "b-b-b"]);
+        let (one, other) = (sessions.create(Some("one")).unwrap(), sessions.create(Some("other")).unwrap());
+        let task = |name| sessions.store(name).unwrap().lock().state().unwrap().task_description;
+        assert_eq!(task(&one).as_deref(), Some("one"));
+        fs::rename(sessions.path(&one), root.path().join("aside")).unwrap();
+        fs::rename(sessions.path(&other), sessions.path(&one)).unwrap();
+        assert_eq!(task(&one).as_deref(), Some("other"));
+        assert!(matches!(sessions.store(&other), Err(Error::SessionNotFound(_))));
+    }
+
+    #[test]
+    fn only_so_many_sessions_stay_open_and_a_closed_one_opens_again() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &[]);
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
+        for name in names.iter().chain(&names) {
+            sessions.store(name).unwrap();
+            assert!(sessions.open.lock().unwrap().len() <= OPEN_AT_ONCE);
+        }
+    }
+
+    #[test]
+    fn a_session_is_unfinished_until_all_that_was_added_is_done() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a"]);
+        let name = sessions.create(None).unwrap();
+        assert!(sessions.is_unfinished(&name).unwrap());
+        let store = sessions.store(&name).unwrap();
+        let plan = crate::plan::Plan { goal: "do it".to_owned(), ..Default::default() };
+        store.lock().add(&plan, crate::plan::Position::Back, None).unwrap();
+        assert!(sessions.is_unfinished(&name).unwrap());
+        store.lock().pull(None).unwrap();
+        assert!(sessions.is_unfinished(&name).unwrap());
+        store.lock().finish(crate::store::Ending::Discarded { reason: "no" }, None).unwrap();
+        assert!(!sessions.is_unfinished(&name).unwrap());
+    }
+
+    #[test]
+    fn names_that_are_close_are_suggested() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["amber-quiet-river", "plain-other-thing"]);
+        sessions.create(None).unwrap();
+        sessions.create(None).unwrap();
+        for (wanted, expected) in [
+            ("amber-quite-river", vec![name("amber-quiet-river")]),
+            ("amber-quiet-mountain", vec![name("amber-quiet-river")]),
+            ("no-such-session", vec![]),
+        ] {
+            let Err(Error::SessionNotFound(MissingSession::Unknown { close, .. })) = sessions.store(&name(wanted))
+            else {
+                panic!("{wanted} exists");
+            };
+            assert_eq!(close, expected, "{wanted}");
+        }
+    }
+}
