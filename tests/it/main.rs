@@ -1,0 +1,19 @@
+//! The integration tests: the real binary, spoken to as a client does.
+//!
+//! One test binary, a module a feature. [`harness`] starts the server and speaks the protocol; the others say what must
+//! come back. Unit tests of the parts stand beside the code.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+//mod contract;
+mod errors;
+mod harness;
+//mod life;
+//mod limits;
+mod names;
+//mod prefix;
+mod refusals;
+//mod repair;
+mod sharing;
+//mod tidy;
+mod workflow;
