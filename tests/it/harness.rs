@@ -304,10 +304,15 @@ impl Client {
         self.child.id()
     }
 
+    /// Ends the input; what was sent is still to be answered.
+    pub fn end_input(&mut self) {
+        drop(self.stdin.take());
+    }
+
     /// Ends the input and waits for the server to end; all answers must have been read.
     #[track_caller]
     pub fn exit(mut self) -> Ended {
-        drop(self.stdin.take());
+        self.end_input();
         self.ended()
     }
 

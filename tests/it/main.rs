@@ -5,13 +5,13 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-//mod contract;
+mod contract;
 mod errors;
 mod harness;
-//mod life;
-//mod limits;
+mod life;
+mod limits;
 mod names;
-//mod prefix;
+mod prefix;
 mod refusals;
 //mod repair;
 mod sharing;

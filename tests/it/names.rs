@@ -243,9 +243,7 @@ fn with_none_in_use_the_five_most_recent_are_named() {
         let used = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(age * 1_000);
         for entry in fs::read_dir(world.root().join(session)).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_file() {
-                fs::File::options().append(true).open(path).unwrap().set_modified(used).unwrap();
-            }
+            fs::File::open(path).unwrap().set_modified(used).unwrap();
         }
     }
     let recent: Vec<&str> = made.iter().rev().take(5).map(String::as_str).collect();

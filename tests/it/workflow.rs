@@ -96,8 +96,8 @@ fn a_client_that_shows_only_text_gets_through() {
     let mut client = world.client();
     let mut call = |tool: &str, arguments: Value| client.ok(tool, arguments).text;
     let listed = call("admin_sessions", json!({}));
-    let line = after(&listed, &format!("- {session} ("));
-    assert!(line.ends_with("): 1 queued, 1 active, 0 completed. Show blog posts"), "{line}");
+    let line = after(&listed, &format!("- {session}: "));
+    assert!(line.starts_with("1 queued, 1 active, 0 completed") && line.ends_with(" Show blog posts"), "{line}");
     let resumed = call("session_resume", json!({ "session_name": session }));
     assert_eq!(after(&resumed, "Task: "), "Show blog posts");
     assert!(resumed.contains(file.trim_end()), "{resumed}");
