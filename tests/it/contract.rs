@@ -199,7 +199,8 @@ fn the_bootstrap_prompt_holds_the_task_where_there_is_one() {
 fn assert_conforms(schema: &Value, value: &Value, place: &str) {
     for (keyword, wanted) in schema.as_object().unwrap() {
         match keyword.as_str() {
-            "description" | "minimum" | "default" => {}
+            "description" => {}
+            "minimum" => assert!(value.as_f64() >= wanted.as_f64(), "{place} is {value}"),
             "type" => {
                 let types = wanted.as_array().cloned().unwrap_or_else(|| vec![wanted.clone()]);
                 assert!(types.iter().any(|kind| is(kind.as_str().unwrap(), value)), "{place} is {value}, not {wanted}");
@@ -216,12 +217,12 @@ fn assert_conforms(schema: &Value, value: &Value, place: &str) {
                     assert_conforms(inner_schema, inner, &format!("{place}.{name}"));
                 }
             }
-            "required" if value.is_object() => {
+            "required" => {
                 for name in wanted.as_array().unwrap() {
-                    assert!(value.get(name.as_str().unwrap()).is_some(), "{place} lacks {name}");
+                    let has = value.get(name.as_str().unwrap()).is_some();
+                    assert!(has || !value.is_object(), "{place} lacks {name}");
                 }
             }
-            "required" => {}
             "items" => {
                 for (index, inner) in value.as_array().into_iter().flatten().enumerate() {
                     assert_conforms(wanted, inner, &format!("{place}[{index}]"));

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -23,14 +24,15 @@ pub const MAX_LINE: usize = 60 * 1024;
 /// The version of the protocol that needs no handshake.
 pub const STATELESS: &str = "2026-07-28";
 
-/// A home folder with nothing in it but what the test puts there; gone when dropped.
+/// A home folder with nothing in it but what the test puts there; gone when dropped, with the last client in it.
+#[derive(Clone)]
 pub struct World {
-    folder: TempDir,
+    folder: Arc<TempDir>,
 }
 
 impl World {
     pub fn new() -> Self {
-        Self { folder: TempDir::new().unwrap() }
+        Self { folder: Arc::new(TempDir::new().unwrap()) }
     }
 
     /// The home folder.
@@ -63,7 +65,7 @@ impl World {
             .env("HOME", self.home())
             .env("NINEPLAN_SESSIONS_PATH", self.root())
             .current_dir(self.home());
-        Launch { command, protocol: "2025-11-25", prefix: "9plan_", stderr: Stdio::null() }
+        Launch { world: self.clone(), command, protocol: "2025-11-25", prefix: "9plan_", stderr: Stdio::null() }
     }
 
     /// A client after the handshake of 2025-11-25.
@@ -80,6 +82,7 @@ impl World {
 
 /// A server about to be started.
 pub struct Launch {
+    world: World,
     command: Command,
     protocol: &'static str,
     prefix: &'static str,
@@ -160,6 +163,7 @@ impl Launch {
             protocol: self.protocol,
             prefix: self.prefix,
             greeting: Value::Null,
+            _world: self.world,
         }
     }
 }
@@ -177,6 +181,8 @@ pub struct Client {
     prefix: &'static str,
     /// The result of `initialize`.
     pub greeting: Value,
+    /// Outlives the server.
+    _world: World,
 }
 
 /// What a tool replied.

@@ -65,9 +65,9 @@ fn tools_with_a_session() -> [(&'static str, Value); 10] {
 #[test]
 fn hostile_session_names_are_refused_and_touch_nothing() {
     let world = World::new();
-    // What a traversal would reach: a session outside the root, and a file beside it.
-    let elsewhere = World::new().client().create("t");
-    fs::create_dir(world.home().join(&elsewhere)).unwrap();
+    // What a traversal would reach: a folder with the name of a session outside the root, and a file beside it.
+    let elsewhere = "some-other-place";
+    fs::create_dir(world.home().join(elsewhere)).unwrap();
     fs::write(world.home().join("file"), "text").unwrap();
     let mut client = world.client();
     let own = client.create("t");

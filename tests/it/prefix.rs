@@ -79,19 +79,19 @@ fn tools_named(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn assert_named_tools_exist(prefix: Option<&'static str>) {
-    let (names, said) = all_that_is_said(prefix);
-    assert_eq!(names.len(), 12);
+    let (tools, said) = all_that_is_said(prefix);
+    assert_eq!(tools.len(), 12);
     let mut named = BTreeSet::new();
     for text in &said {
         for tool in tools_named(text) {
-            assert!(names.contains(tool), "{tool} is no tool: {text}");
+            assert!(tools.contains(tool), "{tool} is no tool: {text}");
             named.insert(tool.to_owned());
         }
         if prefix.is_some() {
             assert!(!text.contains("9plan_"), "{text}");
         }
     }
-    assert_eq!(named, names, "the search for names finds all of them");
+    assert_eq!(named, tools, "the search for names finds all of them");
 }
 
 #[test]

@@ -71,9 +71,9 @@ fn in_the_stateless_era_a_change_must_say_which_of_two_sessions_it_means() {
     {
         assert_eq!(client.ok(tool, arguments).str("session_name"), second);
     }
-    let mut named = plan("in the second");
-    named["session_name"] = json!(second);
-    assert_eq!(client.ok("queue_add", named).fields["queue_position"], 1);
+    let mut arguments = plan("in the second");
+    arguments["session_name"] = json!(second);
+    assert_eq!(client.ok("queue_add", arguments).fields["queue_position"], 1);
 
     // Once the first is finished there is no doubt any more.
     client.ok("queue_pull", json!({ "session_name": first }));

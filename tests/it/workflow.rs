@@ -231,6 +231,21 @@ fn what_was_edited_by_hand_is_what_the_history_holds() {
 }
 
 #[test]
+fn a_section_that_was_taken_out_is_empty_but_for_the_goal() {
+    let expected = json!({
+        "goal": "First goal",
+        "context": "",
+        "inputs": "",
+        "outputs": "",
+        "approach": "only this",
+        "success_criteria": "",
+        "notes": "before all headings",
+        "outcome": "done",
+    });
+    assert_eq!(remembered_after_edit(b"before all headings\n# approach  \nonly this\n# GOAL\n"), expected);
+}
+
+#[test]
 fn an_edit_before_the_pull_shows_in_the_reply_to_it() {
     let world = World::new();
     let mut client = world.client();
