@@ -276,8 +276,32 @@ pub fn scenario(session: &str, completed: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// A text with every run of white space as one space, since lists put a text on one line.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Fails where a text or a whole number of the structured content does not stand in the text of the reply.
+fn assert_says(text: &str, value: &Value, place: &str) {
+    match value {
+        Value::String(part) => assert!(text.contains(&words(part)), "{place} is {part:?}, which is not in {text}"),
+        Value::Number(number) => {
+            // Nothing may be said in words, and a score is rounded.
+            let said = number.is_f64() || *value == 0 || text.contains(&number.to_string());
+            assert!(said, "{place} is {number}, which is not in {text}");
+        }
+        Value::Array(items) => items.iter().for_each(|item| assert_says(text, item, place)),
+        Value::Object(fields) => {
+            for (name, field) in fields.iter().filter(|(name, _)| *name != "session_name") {
+                assert_says(text, field, &format!("{place}.{name}"));
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
 #[test]
-fn every_reply_conforms_to_the_output_schema_of_its_tool() {
+fn every_reply_conforms_to_the_output_schema_of_its_tool_and_says_it_in_words() {
     for protocol in ["2025-06-18", STATELESS] {
         let world = World::new();
         let mut client = world.server().protocol(protocol).start();
@@ -295,6 +319,7 @@ fn every_reply_conforms_to_the_output_schema_of_its_tool() {
             let name = format!("9plan_{tool}");
             let schema = &listed.iter().find(|listed| listed["name"] == name).unwrap()["outputSchema"];
             assert_conforms(schema, &reply.fields, tool);
+            assert_says(&words(&reply.text), &reply.fields, tool);
             called.push(name);
         }
         for tool in &listed {

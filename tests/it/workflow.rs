@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, World, plan};
+use crate::harness::{Client, STATELESS, World, plan};
 
 /// The goals of the queue, front first.
 fn goals(fields: &Value) -> Vec<&str> {
@@ -278,10 +278,9 @@ fn a_deferred_plan_says_why_at_the_end_of_its_notes() {
     assert!(note.starts_with("\n["), "{note:?}");
 }
 
-#[test]
-fn two_hundred_pipelined_plans_are_queued_in_the_order_sent() {
+fn assert_two_hundred_are_queued_in_the_order_sent(protocol: &'static str) {
     let world = World::new();
-    let mut client = world.client();
+    let mut client = world.server().protocol(protocol).start();
     client.create("t");
     let wanted: Vec<String> = (1..=200).map(|number| format!("plan {number}")).collect();
     let sent: Vec<u64> = wanted.iter().map(|goal| client.send_call("queue_add", plan(goal))).collect();
@@ -303,4 +302,14 @@ fn two_hundred_pipelined_plans_are_queued_in_the_order_sent() {
         client.reply(discard);
     }
     assert_eq!(goals(&client.ok("admin_state", json!({})).fields), wanted[100..]);
+}
+
+#[test]
+fn two_hundred_pipelined_plans_are_queued_in_the_order_sent() {
+    assert_two_hundred_are_queued_in_the_order_sent("2025-11-25");
+}
+
+#[test]
+fn two_hundred_pipelined_plans_are_queued_in_the_order_sent_without_a_handshake() {
+    assert_two_hundred_are_queued_in_the_order_sent(STATELESS);
 }
