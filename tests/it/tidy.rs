@@ -57,17 +57,32 @@ fn sources() -> Vec<Source> {
     let sources: Vec<Source> = files("src")
         .into_iter()
         .map(|(path, text)| {
-            let lines = before_tests(&text).filter(|line| !line.trim_start().starts_with("//"));
-            Source { path, code: lines.collect::<Vec<_>>().join("\n"), text }
+            let mut lines = if is_unit_test(&path) { Vec::new() } else { without_tests(&text) };
+            lines.retain(|line| !line.trim_start().starts_with("//"));
+            Source { path, code: lines.join("\n"), text }
         })
         .collect();
     assert!(sources.iter().any(|source| source.path == "main.rs"));
     sources
 }
 
-/// The lines of a file that come before its unit tests, or before what only those use.
-fn before_tests(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().take_while(|line| *line != "#[cfg(test)]")
+/// Whether a file holds nothing but unit tests.
+fn is_unit_test(path: &str) -> bool {
+    path.split('/').any(|part| part.trim_end_matches(".rs").ends_with("tests"))
+}
+
+/// The lines of a file without its unit tests, which stand at its end or in a file of their own.
+fn without_tests(text: &str) -> Vec<&str> {
+    let mut kept = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if line != "#[cfg(test)]" {
+            kept.push(line);
+        } else if !lines.next().is_some_and(|next| next.ends_with(';')) {
+            break;
+        }
+    }
+    kept
 }
 
 fn layer(module: &str) -> usize {
