@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::plan::{PlanId, SessionName};
 use crate::sessions::Sessions;
 
-/// Prints the plan's text in the form of its file. A reader that stops early, as `head` does, is no failure.
+/// Prints the plan's text in the form of its file, and what came of it. A reader that stops early, as `head` does, is no failure.
 ///
 /// # Errors
 ///
@@ -17,7 +17,7 @@ use crate::sessions::Sessions;
 pub fn run(sessions: &Sessions, session: &str, plan: &str) -> Result<(), Error> {
     let name = SessionName::parse(session)?;
     let id = PlanId::parse(plan)?;
-    let (_, text) = sessions.store(&name)?.lock().text_of(&id)?;
+    let text = sessions.store(&name)?.lock().text_of(&id)?;
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::file("write to", Path::new("standard output"), &error))

@@ -20,6 +20,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
+use crate::plan::clip;
 use crate::sessions::Sessions;
 use crate::tools::{Connection, Era};
 use call::Caller;
@@ -28,6 +29,9 @@ use routes::{Route, with_prefix};
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 const BOOTSTRAP: &str = include_str!("bootstrap.md");
 const BOOTSTRAP_NAME: &str = "bootstrap";
+
+/// The most bytes of JSON that the prompt repeats of a task; it says what to do where the task looks cut.
+const PROMPT_TASK: usize = 50_000;
 
 /// The server of one connection.
 pub struct Server {
@@ -56,13 +60,13 @@ impl Server {
         self.routes
             .iter()
             .find(|route| route.tool.name == name)
-            .ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {name}"), None))
+            .ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {}", echo(name)), None))
     }
 
     fn bootstrap(&self, task: Option<&str>) -> GetPromptResult {
         let mut text = with_prefix(BOOTSTRAP, &self.prefix);
         if let Some(task) = task {
-            text.push_str(&format!("\n\nTHE TASK\n{task}"));
+            text.push_str(&format!("\n\nTHE TASK\n{}", clip(task, PROMPT_TASK)));
         }
         GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
             .with_description("Set up a 9plan session for a task that takes several plans")
@@ -75,6 +79,11 @@ fn era(context: &RequestContext<RoleServer>) -> Era {
         Some(version) if version.as_str() >= ProtocolVersion::V_2026_07_28.as_str() => Era::Stateless,
         _ => Era::Handshake,
     }
+}
+
+/// A caller's own word in a message, within reason.
+fn echo(word: &str) -> String {
+    clip(word, 100)
 }
 
 /// The lists are short enough for one page, so that no cursor was ever given out.
@@ -132,11 +141,14 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != BOOTSTRAP_NAME {
-            return Err(ErrorData::invalid_params(format!("Unknown prompt: {}", request.name), None));
+            return Err(ErrorData::invalid_params(format!("Unknown prompt: {}", echo(&request.name)), None));
         }
         let arguments = request.arguments.unwrap_or_default();
         if let Some(other) = arguments.keys().find(|name| *name != "task") {
-            return Err(ErrorData::invalid_params(format!("Unknown argument: {other}; the prompt takes task"), None));
+            return Err(ErrorData::invalid_params(
+                format!("Unknown argument: {}; the prompt takes task", echo(other)),
+                None,
+            ));
         }
         match arguments.get("task") {
             None | Some(Value::Null) => Ok(self.bootstrap(None).into()),
@@ -153,7 +165,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         if request.method != "tools/call" {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, echo(&request.method), None));
         }
         let name = request.params.as_ref().and_then(|params| params.get("name")).and_then(Value::as_str);
         let name = name.ok_or_else(|| ErrorData::invalid_params("tools/call needs the name of a tool", None))?;

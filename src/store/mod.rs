@@ -8,6 +8,7 @@
 
 mod audit;
 mod history;
+mod legacy;
 mod recovery;
 mod rows;
 pub mod schema;
@@ -297,17 +298,20 @@ impl SessionStore {
         history::get(&self.db, id)
     }
 
-    /// The text of any plan of the session, in the form of a plan file, and its state.
+    /// The text of any plan of the session, in the form of a plan file; a finished one's with what came of it at the end.
     ///
     /// # Errors
     ///
     /// `PLAN_NOT_FOUND` or `DATABASE_ERROR`.
-    pub fn text_of(&mut self, id: &PlanId) -> Result<(Status, String), Error> {
+    pub fn text_of(&mut self, id: &PlanId) -> Result<String, Error> {
         let (status, plan) =
             row_of(&self.db, id)?.ok_or_else(|| Error::PlanNotFound { id: id.clone(), found: None })?;
-        let text =
-            if status.has_file() { text_for_reading(self.files.as_ref(), id, &plan) } else { plan_text::render(&plan) };
-        Ok((status, text))
+        let heading = match status {
+            Status::Queued | Status::Active => return Ok(text_for_reading(self.files.as_ref(), id, &plan)),
+            Status::Completed => "Outcome",
+            Status::Discarded => "Discarded",
+        };
+        Ok(format!("{}\n# {heading}\n{}\n", plan_text::render(&plan), rows::outcome(&self.db, id)?))
     }
 
     /// Checks the session against its invariants.

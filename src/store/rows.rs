@@ -121,6 +121,13 @@ pub(super) fn row_of(db: &Connection, id: &PlanId) -> Result<Option<(Status, Pla
     Ok(found.and_then(|(status, plan)| Some((Status::parse(&status)?, plan))))
 }
 
+/// What came of a plan: its outcome, or why it was discarded.
+pub(super) fn outcome(db: &Connection, id: &PlanId) -> Result<String, Error> {
+    let said: Option<String> =
+        db.prepare_cached("SELECT outcome FROM plans WHERE id = ?1")?.query_row([id.as_str()], |row| row.get(0))?;
+    Ok(said.unwrap_or_default())
+}
+
 /// The plan whose sections are the first seven columns of a row.
 pub(super) fn stored_plan(row: &Row<'_>) -> rusqlite::Result<Plan> {
     let text = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.unwrap_or_default());

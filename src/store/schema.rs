@@ -9,10 +9,10 @@ use std::time::Duration;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::history;
+use super::{history, legacy};
 use crate::error::{DatabaseFault, Error};
 use crate::files::sync_folder;
-use crate::plan::SessionName;
+use crate::plan::{PlanId, SessionName};
 
 /// The database's name in a session's folder.
 pub const FILE_NAME: &str = "session.db";
@@ -24,12 +24,17 @@ pub const LOG_NAME: &str = "session.db-wal";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The steps from one version of the schema to the next, by the version that they start from. Append only.
-const MIGRATIONS: [Migration; 1] = [|db| {
+const MIGRATIONS: [Migration; 1] = [|db, folder| {
+    db.execute_batch(include_str!("migrations/1-tables.sql"))?;
+    for (old, new) in legacy::normalise(db)? {
+        rename_plan_file(folder, &old, &new);
+    }
     db.execute_batch(include_str!("migrations/1.sql"))?;
     history::index_all(db)
 }];
 
-type Migration = fn(&Connection) -> Result<(), Error>;
+/// A step: the database in a transaction, and the session's folder.
+type Migration = fn(&Connection, &Path) -> Result<(), Error>;
 
 /// The version that this program writes.
 fn latest() -> i64 {
@@ -58,7 +63,7 @@ pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(
     let building = folder.join(".session.db.new");
     let io = |error| Error::file("write", &building, &error);
     private_file(&building).map_err(io)?;
-    let built = build(&building, name, task)
+    let built = build(folder, &building, name, task)
         .and_then(|()| fs::rename(&building, folder.join(FILE_NAME)).and_then(|()| sync_folder(folder)).map_err(io));
     if built.is_err() {
         // It was never a session; the caller's error says what went wrong.
@@ -67,10 +72,10 @@ pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(
     built
 }
 
-fn build(path: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
+fn build(folder: &Path, path: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
     let mut db = Connection::open(path)?;
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    migrate(&tx, 0)?;
+    migrate(&tx, folder, 0)?;
     tx.execute("INSERT INTO sessions (name, task_description) VALUES (?1, ?2)", (name.as_str(), task))?;
     tx.commit()?;
     set_journal(&db)?;
@@ -99,7 +104,7 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     let from = version_of(&tx)?;
     if from < latest() {
         tracing::info!(path = %path.display(), from, to = latest(), "migrating a session");
-        migrate(&tx, from)?;
+        migrate(&tx, path.parent().unwrap_or(path), from)?;
     }
     tx.commit()?;
     Ok(db)
@@ -188,9 +193,19 @@ fn version_of(db: &Connection) -> Result<i64, Error> {
     Ok(db.query_row("PRAGMA user_version", (), |row| row.get(0))?)
 }
 
-fn migrate(db: &Connection, from: i64) -> Result<(), Error> {
+/// Lets a plan file follow its plan to another id. It happens before the transaction commits: after a crash in between, the
+/// file waits under the name that the next try gives the plan.
+fn rename_plan_file(folder: &Path, old: &str, new: &PlanId) {
+    // Only a plain name is a file of that folder. A file that is missing is written again from its row.
+    if old.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+        let file = |id: &str| folder.join("plans").join(format!("{id}.txt"));
+        let _ = fs::rename(file(old), file(new.as_str()));
+    }
+}
+
+fn migrate(db: &Connection, folder: &Path, from: i64) -> Result<(), Error> {
     for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or_default()) {
-        step(db)?;
+        step(db, folder)?;
     }
     db.pragma_update(None, "user_version", latest())?;
     Ok(())

@@ -14,8 +14,9 @@ use crate::store::{self, Ending};
 pub struct DeferArgs {
     /// Why, and what is needed to go on; it is added to the plan's Notes.
     pub reason: String,
-    /// front: next again. back (default): after all others.
+    /// front: next again. back: after all others.
     #[serde(default)]
+    #[schemars(extend("default" = "back"))]
     pub position: Position,
     /// Default: the current session.
     pub session_name: Option<String>,

@@ -23,8 +23,9 @@ pub struct AddArgs {
     pub inputs: Option<String>,
     /// What it leaves for others, in words they will search for.
     pub outputs: Option<String>,
-    /// front: before all others. back (default): after them.
+    /// front: before all others. back: after them.
     #[serde(default)]
+    #[schemars(extend("default" = "back"))]
     pub position: Position,
     /// Default: the current session.
     pub session_name: Option<String>,

@@ -230,3 +230,31 @@ fn long_nonsense_gets_a_short_answer() {
         );
     }
 }
+
+#[test]
+fn a_long_outcome_is_shown_whole_by_the_command_that_the_cut_names() {
+    let world = World::new();
+    let mut client = world.client();
+    let session = client.create("t");
+    let id = client.add("goal");
+    client.ok("queue_pull", json!({}));
+    let outcome = longest("word. ".trim_end());
+    client.ok("plan_complete", json!({ "outcome": outcome }));
+    let got = client.ok("history_get", json!({ "plan_id": id }));
+    assert_excerpt_of(got.str("outcome"), &outcome, &format!("9plan show --plan {id} {session}"));
+    assert!(shown(&world, &session, &id).contains(&outcome));
+}
+
+#[test]
+fn a_long_name_is_not_echoed() {
+    let mut client = World::new().client();
+    let long = longest("x");
+    for (method, params, code) in [
+        ("tools/call", json!({ "name": long, "arguments": {} }), -32602),
+        ("prompts/get", json!({ "name": long }), -32602),
+        ("prompts/get", json!({ "name": "bootstrap", "arguments": { long.clone(): "x" } }), -32602),
+    ] {
+        assert_eq!(answer(&mut client, method, params)["error"]["code"], code);
+    }
+    assert_eq!(client.request(&long, json!({}))["error"]["code"], -32601);
+}

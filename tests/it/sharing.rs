@@ -102,3 +102,18 @@ fn two_servers_on_one_session_see_each_others_changes() {
     assert_eq!(got.str("outcome"), "made by the first");
     assert_eq!(other.ok("history_search", json!({ "query": "made" })).fields["total_matches"], 1);
 }
+
+#[test]
+fn listing_sessions_does_not_count_as_using_them() {
+    let world = World::new();
+    let mut client = world.client();
+    for task in ["one", "two", "three"] {
+        client.create(task);
+    }
+    assert!(client.exit().status.success());
+    let listed = || world.client().ok("admin_sessions", json!({})).fields["sessions"].take();
+    let first = listed();
+    assert_eq!(first.as_array().unwrap().len(), 3);
+    assert_eq!(listed(), first);
+    assert_eq!(listed(), first);
+}

@@ -190,3 +190,11 @@ fn no_two_sources_have_the_same_first_line() {
     lines.dedup();
     assert_eq!(lines.len(), count, "a file's first line says what it alone owns");
 }
+
+#[test]
+fn no_file_is_long() {
+    for (path, text) in files("src").into_iter().chain(files("tests")) {
+        let lines = without_tests(&text).len();
+        assert!(lines <= 400, "{path} has {lines} lines");
+    }
+}

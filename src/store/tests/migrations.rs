@@ -6,53 +6,13 @@ use rusqlite::Connection;
 
 use super::{Bench, activate, add, complete, plan_id};
 use crate::error::{DatabaseFault, Error};
-use crate::store::{Counts, QueuedPlan, Status, schema};
+use crate::store::{Counts, QueuedPlan, schema};
 
 /// The schema as it was first written down, before this program added to it.
-const PLAIN_SCHEMA: &str = "
-    CREATE TABLE IF NOT EXISTS sessions (
-        name TEXT PRIMARY KEY,
-        task_description TEXT,
-        created_at TEXT DEFAULT (datetime('now'))
-    ) STRICT;
-    CREATE TABLE IF NOT EXISTS plans (
-        id TEXT PRIMARY KEY,
-        session_name TEXT NOT NULL REFERENCES sessions(name) ON DELETE CASCADE,
-        status TEXT NOT NULL CHECK (status IN ('queued', 'active', 'completed', 'discarded')),
-        queue_position INTEGER,
-        goal TEXT NOT NULL,
-        context TEXT,
-        inputs TEXT,
-        outputs TEXT,
-        approach TEXT,
-        success_criteria TEXT,
-        notes TEXT,
-        outcome TEXT,
-        created_at TEXT DEFAULT (datetime('now')),
-        completed_at TEXT
-    ) STRICT;
-    CREATE INDEX IF NOT EXISTS idx_plans_queue ON plans(session_name, status, queue_position) WHERE status = 'queued';
-    CREATE INDEX IF NOT EXISTS idx_plans_active ON plans(session_name, status) WHERE status = 'active';
-    CREATE VIRTUAL TABLE IF NOT EXISTS plans_fts USING fts5(
-        id, goal, context, inputs, outputs, outcome, content='plans', content_rowid='rowid'
-    );
-    CREATE TRIGGER IF NOT EXISTS plans_ai AFTER INSERT ON plans BEGIN
-        INSERT INTO plans_fts(rowid, id, goal, context, inputs, outputs, outcome)
-        VALUES (new.rowid, new.id, new.goal, new.context, new.inputs, new.outputs, new.outcome);
-    END;
-    CREATE TRIGGER IF NOT EXISTS plans_ad AFTER DELETE ON plans BEGIN
-        INSERT INTO plans_fts(plans_fts, rowid, id, goal, context, inputs, outputs, outcome)
-        VALUES ('delete', old.rowid, old.id, old.goal, old.context, old.inputs, old.outputs, old.outcome);
-    END;
-    CREATE TRIGGER IF NOT EXISTS plans_au AFTER UPDATE ON plans BEGIN
-        INSERT INTO plans_fts(plans_fts, rowid, id, goal, context, inputs, outputs, outcome)
-        VALUES ('delete', old.rowid, old.id, old.goal, old.context, old.inputs, old.outputs, old.outcome);
-        INSERT INTO plans_fts(rowid, id, goal, context, inputs, outputs, outcome)
-        VALUES (new.rowid, new.id, new.goal, new.context, new.inputs, new.outputs, new.outcome);
-    END;
-    INSERT INTO sessions (name, task_description) VALUES ('amber-quiet-river', 'Build it');";
+const PLAIN_SCHEMA: &str = include_str!("../../../tests/it/legacy.sql");
 
 const PLAIN_PLANS: &str = "
+    INSERT INTO sessions (name, task_description) VALUES ('amber-quiet-river', 'Build it');
     INSERT INTO plans (id, session_name, status, queue_position, goal, outcome, created_at, completed_at) VALUES
         ('ccccc', 'amber-quiet-river', 'completed', NULL, 'Wrap ghost_client', 'Wrapped', '2025-01-01 00:00:00', '2025-01-02 00:00:00'),
         ('ddddd', 'amber-quiet-river', 'discarded', NULL, 'Discarded ghost', 'no need', '2025-01-01 00:00:01', NULL),
@@ -87,7 +47,7 @@ fn a_session_of_the_plain_schema_keeps_all_it_had() {
     let found = store.search("ghostClient", 10).unwrap();
     assert_eq!((found.matches[0].id.as_str(), found.total), ("ccccc", 1));
     assert_eq!(store.remembered(&plan_id("ccccc")).unwrap().completed_at, "2025-01-02T00:00:00Z");
-    assert_eq!(store.text_of(&plan_id("ddddd")).unwrap().0, Status::Discarded);
+    assert!(store.text_of(&plan_id("ddddd")).unwrap().ends_with("# Discarded\nno need\n"));
     let events = "SELECT plan_id || ' ' || what FROM events WHERE what <> 'repaired' ORDER BY seq";
     let expected =
         ["ccccc created", "ddddd created", "aaaaa created", "qqqq2 created", "qqqq1 created", "ccccc completed"];
@@ -114,6 +74,45 @@ fn of_several_active_plans_of_the_plain_schema_one_stays_active() {
         [queued("bbbbb", "Active too"), queued("qqqq2", "Queued second"), queued("qqqq1", "Queued first")]
     );
     assert_eq!(store.audit().unwrap().issues, []);
+}
+
+#[test]
+fn identifiers_of_another_form_become_ours_and_their_files_follow() {
+    let bench = plain_session(
+        "INSERT INTO plans (id, session_name, status, queue_position, goal) VALUES
+            ('AbC_-', 'amber-quiet-river', 'queued', 30, 'Short when plain'),
+            ('QQQQ1', 'amber-quiet-river', 'queued', 40, 'Taken when plain'),
+            ('../../x', 'amber-quiet-river', 'queued', 50, 'No name of a file');",
+    );
+    fs::write(bench.plans().join("AbC_-.txt"), "# Goal\nEdited by hand\n").unwrap();
+    fs::write(bench.folder.path().join("x.txt"), "not ours").unwrap();
+    let mut store = bench.open_on_disk();
+    let ids: Vec<String> = store.state().unwrap().queue.into_iter().map(|plan| plan.id.to_string()).collect();
+    assert_eq!(ids, ["qqqq1", "qqqq2", "abc00001", "qqqq100001", "x00001"]);
+    assert_eq!(fs::read_to_string(bench.plans().join("abc00001.txt")).unwrap(), "# Goal\nEdited by hand\n");
+    assert_eq!(fs::read_to_string(bench.folder.path().join("x.txt")).unwrap(), "not ours");
+    assert_eq!(store.audit().unwrap().issues, []);
+}
+
+#[test]
+fn times_that_are_missing_or_unreadable_become_times() {
+    let bench = plain_session(
+        "UPDATE sessions SET created_at = NULL;
+         UPDATE plans SET created_at = 'some day', completed_at = '2025-01-02T00:00:00Z' WHERE id = 'ccccc';
+         INSERT INTO plans (id, session_name, status, goal, created_at) VALUES
+            ('ccccd', 'amber-quiet-river', 'completed', 'Without an end', '2025-01-01 00:00:05');",
+    );
+    let mut store = bench.open();
+    let times = |plan: crate::store::Remembered| (plan.created_at, plan.completed_at);
+    assert_eq!(
+        times(store.remembered(&plan_id("ccccc")).unwrap()),
+        ("2025-01-02T00:00:00Z".into(), "2025-01-02T00:00:00Z".into())
+    );
+    assert_eq!(
+        times(store.remembered(&plan_id("ccccd")).unwrap()),
+        ("2025-01-01T00:00:05Z".into(), "2025-01-01T00:00:05Z".into())
+    );
+    assert_eq!(schema::summary(&bench.database()).unwrap().created.len(), "2025-01-01T00:00:05Z".len());
 }
 
 #[test]
