@@ -138,21 +138,11 @@ impl SessionStore {
         let tx = begin(&mut self.db)?;
         let id = unused_id(&tx, self.ids.as_ref(), self.files.as_ref())?;
         tx.prepare_cached(
-            "INSERT INTO plans (id, session_name, status, queue_position,
-                 context, goal, inputs, outputs, approach, success_criteria, notes)
-             VALUES (?1, (SELECT name FROM sessions), 'queued', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO plans (id, session_name, status, queue_position, goal)
+             VALUES (?1, (SELECT name FROM sessions), 'queued', ?2, ?3)",
         )?
-        .execute((
-            id.as_str(),
-            place(&tx, position)?,
-            &plan.context,
-            &plan.goal,
-            &plan.inputs,
-            &plan.outputs,
-            &plan.approach,
-            &plan.success_criteria,
-            &plan.notes,
-        ))?;
+        .execute((id.as_str(), place(&tx, position)?, &plan.goal))?;
+        set_text(&tx, &id, plan)?;
         record(&tx, &id, "created", None, by)?;
         let counts = counts(&tx)?;
         let staged = self.files.stage(&id, &plan_text::render(plan))?;

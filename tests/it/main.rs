@@ -6,12 +6,14 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod contract;
+mod demo;
 mod errors;
 mod harness;
 mod life;
 mod limits;
 mod names;
 mod prefix;
+mod readme;
 mod refusals;
 mod repair;
 mod sharing;
