@@ -20,13 +20,13 @@ pub struct Cli {
 pub enum Command {
     /// Play a whole session against the real server, in a temporary folder
     Demo,
-    /// Print one plan whole
+    /// Print the task of a session, or one of its plans, whole
     Show {
         /// The session's three words
         session: String,
-        /// The plan's id
-        #[arg(long)]
-        plan: String,
+        /// The id of a plan
+        #[arg(long, value_name = "ID")]
+        plan: Option<String>,
     },
 }
 

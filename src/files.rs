@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::plan::PlanId;
 
+/// The name of the folder in a session's own.
+pub const FOLDER_NAME: &str = "plans";
+
 /// The largest plan file that is read, in bytes. Seven sections of the largest argument come to half a mebibyte.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -49,28 +52,32 @@ pub trait PlanFiles: Send {
     /// `FILE_SYSTEM_ERROR`.
     fn list(&self) -> Result<Vec<Entry>, Error>;
 
-    /// Settles a temporary file that a process left behind: put in its plan's place, or removed.
+    /// Puts a text in its place that was staged and committed, but not published. Where the plan's file was edited since,
+    /// the edit stays. True where there was something to put in place; safe at any time and in any process.
     ///
     /// # Errors
     ///
     /// `FILE_SYSTEM_ERROR`.
-    fn settle(&self, leftover: &Leftover, fate: Fate) -> Result<(), Error>;
+    fn finish(&self, leftover: &Leftover) -> Result<bool, Error>;
 
-    /// The bytes of a temporary file, and whether it is newer than its plan's file.
+    /// Removes a temporary file whose change was never committed.
     ///
     /// # Errors
     ///
     /// `FILE_SYSTEM_ERROR`.
-    fn read_leftover(&self, leftover: &Leftover) -> Result<(Vec<u8>, bool), Error>;
+    fn abandon(&self, leftover: &Leftover) -> Result<(), Error>;
 }
 
 /// A text that is on disk, but not yet in its place.
 pub trait Staged {
-    /// Puts the text in its place, and syncs the folder.
+    /// The name of its temporary file, different for each.
+    fn name(&self) -> &str;
+
+    /// Puts the text in its place, and syncs the folder. Another process may have done so already.
     ///
     /// # Errors
     ///
-    /// `FILE_SYSTEM_ERROR`.
+    /// `FILE_SYSTEM_ERROR`; the temporary file stays, for [`PlanFiles::finish`].
     fn publish(self: Box<Self>) -> Result<(), Error>;
 }
 
@@ -90,13 +97,6 @@ pub enum Entry {
 pub struct Leftover {
     pub id: PlanId,
     pub name: String,
-}
-
-/// What becomes of a temporary file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    Published,
-    Removed,
 }
 
 /// The folder `plans/` of a session.
@@ -142,7 +142,8 @@ impl PlanFiles for DiskPlanFiles {
     fn stage(&self, id: &PlanId, text: &str) -> Result<Box<dyn Staged>, Error> {
         let staged =
             write_beside(&self.folder, id, text).map_err(|error| Error::file("write to", &self.folder, &error))?;
-        Ok(Box::new(StagedFile { staged, place: self.path(id), id: id.clone(), text: text.to_owned() }))
+        let name = staged.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Box::new(StagedFile { staged, name, place: self.path(id) }))
     }
 
     fn read(&self, id: &PlanId) -> Result<Option<Vec<u8>>, Error> {
@@ -161,29 +162,41 @@ impl PlanFiles for DiskPlanFiles {
         let unreadable = |error: io::Error| Error::file("list", &self.folder, &error);
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
-            let name = entry.map_err(unreadable)?.file_name();
-            entries.push(Entry::from_name(name.to_string_lossy().into_owned()));
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // A folder or a link is not ours, whatever it is called.
+            let file = entry.file_type().map_err(unreadable)?.is_file();
+            entries.push(if file { Entry::from_name(name) } else { Entry::Other(name) });
         }
         Ok(entries)
     }
 
-    fn settle(&self, leftover: &Leftover, fate: Fate) -> Result<(), Error> {
-        let path = self.folder.join(&leftover.name);
-        match fate {
-            Fate::Removed => remove_file(&path),
-            Fate::Published => {
-                let place = self.path(&leftover.id);
-                let moved = fs::rename(&path, &place).and_then(|()| sync_folder(&self.folder));
-                moved.map_err(|error| Error::file("write", &place, &error))
-            }
+    fn finish(&self, leftover: &Leftover) -> Result<bool, Error> {
+        let (staged, place) = (self.folder.join(&leftover.name), self.path(&leftover.id));
+        let changed = |path: &Path| fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
+        let Ok(written) = changed(&staged) else { return Ok(false) };
+        if changed(&place).is_ok_and(|edited| edited > written) {
+            return remove_file(&staged).map(|()| false);
+        }
+        match fs::rename(&staged, &place).and_then(|()| sync_folder(&self.folder)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::file("write", &place, &error)),
         }
     }
 
-    fn read_leftover(&self, leftover: &Leftover) -> Result<(Vec<u8>, bool), Error> {
-        let path = self.folder.join(&leftover.name);
-        let bytes = Self::read_file(&path)?.unwrap_or_default();
-        let changed = |path: &Path| fs::symlink_metadata(path).and_then(|metadata| metadata.modified()).ok();
-        Ok((bytes, changed(&path) >= changed(&self.path(&leftover.id))))
+    fn abandon(&self, leftover: &Leftover) -> Result<(), Error> {
+        remove_file(&self.folder.join(&leftover.name))
+    }
+}
+
+impl Leftover {
+    /// The temporary file of a plan by its name, where it is one.
+    pub fn of(id: &PlanId, name: String) -> Option<Self> {
+        match Entry::from_name(name) {
+            Entry::Leftover(leftover) if leftover.id == *id => Some(leftover),
+            _ => None,
+        }
     }
 }
 
@@ -211,27 +224,27 @@ impl Entry {
 /// A temporary file that knows its place.
 struct StagedFile {
     staged: tempfile::TempPath,
+    name: String,
     place: PathBuf,
-    id: PlanId,
-    text: String,
 }
 
 impl Staged for StagedFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
     fn publish(self: Box<Self>) -> Result<(), Error> {
-        let Self { staged, place, id, text } = *self;
-        let folder = place.parent().unwrap_or(&place).to_owned();
-        let moved = match staged.persist(&place) {
-            // Another process that opened the session took the temporary file for one left behind.
-            Err(lost) if lost.error.kind() == io::ErrorKind::NotFound => {
-                write_beside(&folder, &id, &text).and_then(|staged| staged.persist(&place).map_err(|lost| lost.error))
-            }
-            // What was staged stays, so that the next opening can finish the write.
-            moved => moved.map_err(|lost| {
+        let Self { staged, place, .. } = *self;
+        let folder = place.parent().unwrap_or(&place);
+        let failed = |error: io::Error| Error::file("write", &place, &error);
+        match staged.persist(&place) {
+            Ok(()) => sync_folder(folder).map_err(failed),
+            Err(lost) if lost.error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(lost) => {
                 let _ = lost.path.keep();
-                lost.error
-            }),
-        };
-        moved.and_then(|()| sync_folder(&folder)).map_err(|error| Error::file("write", &place, &error))
+                Err(failed(lost.error))
+            }
+        }
     }
 }
 
@@ -274,9 +287,9 @@ pub mod fakes {
 
     use std::collections::BTreeMap;
     use std::path::PathBuf;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, Mutex, MutexGuard};
 
-    use super::{Entry, Fate, Leftover, PlanFiles, Staged};
+    use super::{Entry, Leftover, PlanFiles, Staged};
     use crate::error::Error;
     use crate::plan::PlanId;
 
@@ -291,14 +304,17 @@ pub mod fakes {
     #[derive(Default)]
     pub struct Folder {
         pub files: BTreeMap<PlanId, Vec<u8>>,
+        /// What is staged, by the name of its temporary file.
+        pub staged: BTreeMap<String, (PlanId, Vec<u8>)>,
         pub fails_at: Option<Step>,
+        stagings: u32,
     }
 
     #[derive(Clone, Default)]
     pub struct MemoryPlanFiles(pub Arc<Mutex<Folder>>);
 
     impl MemoryPlanFiles {
-        fn at(&self, step: Step) -> Result<std::sync::MutexGuard<'_, Folder>, Error> {
+        fn at(&self, step: Step) -> Result<MutexGuard<'_, Folder>, Error> {
             let folder = self.0.lock().unwrap();
             if folder.fails_at == Some(step) {
                 return Err(Error::in_the_way("reach", &PathBuf::from("/plans"), "the test says so"));
@@ -307,13 +323,32 @@ pub mod fakes {
         }
     }
 
-    struct MemoryStaged(MemoryPlanFiles, PlanId, Vec<u8>);
+    struct MemoryStaged {
+        files: MemoryPlanFiles,
+        name: String,
+        kept: bool,
+    }
 
     impl Staged for MemoryStaged {
-        fn publish(self: Box<Self>) -> Result<(), Error> {
-            let Self(files, id, text) = *self;
-            files.at(Step::Publish)?.files.insert(id, text);
+        fn name(&self) -> &str {
+            &self.name
+        }
+
+        fn publish(mut self: Box<Self>) -> Result<(), Error> {
+            self.kept = true;
+            let mut folder = self.files.at(Step::Publish)?;
+            if let Some((id, text)) = folder.staged.remove(&self.name) {
+                folder.files.insert(id, text);
+            }
             Ok(())
+        }
+    }
+
+    impl Drop for MemoryStaged {
+        fn drop(&mut self) {
+            if !self.kept {
+                self.files.0.lock().unwrap().staged.remove(&self.name);
+            }
         }
     }
 
@@ -323,8 +358,11 @@ pub mod fakes {
         }
 
         fn stage(&self, id: &PlanId, text: &str) -> Result<Box<dyn Staged>, Error> {
-            drop(self.at(Step::Stage)?);
-            Ok(Box::new(MemoryStaged(self.clone(), id.clone(), text.into())))
+            let mut folder = self.at(Step::Stage)?;
+            folder.stagings += 1;
+            let name = format!(".{id}.{}.tmp", folder.stagings);
+            folder.staged.insert(name.clone(), (id.clone(), text.into()));
+            Ok(Box::new(MemoryStaged { files: self.clone(), name, kept: false }))
         }
 
         fn read(&self, id: &PlanId) -> Result<Option<Vec<u8>>, Error> {
@@ -340,15 +378,24 @@ pub mod fakes {
         }
 
         fn list(&self) -> Result<Vec<Entry>, Error> {
-            Ok(self.0.lock().unwrap().files.keys().cloned().map(Entry::Plan).collect())
+            let folder = self.0.lock().unwrap();
+            let leftovers = folder.staged.keys().cloned().map(Entry::from_name);
+            Ok(folder.files.keys().cloned().map(Entry::Plan).chain(leftovers).collect())
         }
 
-        fn settle(&self, _: &Leftover, _: Fate) -> Result<(), Error> {
+        fn finish(&self, leftover: &Leftover) -> Result<bool, Error> {
+            if !self.0.lock().unwrap().staged.contains_key(&leftover.name) {
+                return Ok(false);
+            }
+            let mut folder = self.at(Step::Publish)?;
+            let (id, text) = folder.staged.remove(&leftover.name).unwrap();
+            folder.files.insert(id, text);
+            Ok(true)
+        }
+
+        fn abandon(&self, leftover: &Leftover) -> Result<(), Error> {
+            self.at(Step::Remove)?.staged.remove(&leftover.name);
             Ok(())
-        }
-
-        fn read_leftover(&self, _: &Leftover) -> Result<(Vec<u8>, bool), Error> {
-            Ok((Vec::new(), false))
         }
     }
 }
@@ -383,14 +430,16 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_taken_away_by_another_process_is_written_again() {
+    fn what_another_process_has_published_is_not_published_again() {
         let folder = tempfile::tempdir().unwrap();
         let files = DiskPlanFiles::new(folder.path().to_owned());
         let id = PlanId::exact("k7f3m").unwrap();
         let staged = files.stage(&id, "one").unwrap();
-        let [Entry::Leftover(leftover)] = &files.list().unwrap()[..] else { panic!("one temporary file") };
-        files.settle(leftover, Fate::Removed).unwrap();
+        let leftover = Leftover::of(&id, staged.name().to_owned()).unwrap();
+        assert!(files.finish(&leftover).unwrap());
+        assert!(!files.finish(&leftover).unwrap());
+        fs::write(files.path(&id), "edited").unwrap();
         staged.publish().unwrap();
-        assert_eq!(files.read(&id).unwrap().as_deref(), Some(&b"one"[..]));
+        assert_eq!(files.read(&id).unwrap().as_deref(), Some(&b"edited"[..]));
     }
 }

@@ -64,15 +64,18 @@ fn main() -> ExitCode {
     if let Some(Command::Demo) = command {
         return match demo::run(config.colour) {
             Ok(()) => ExitCode::SUCCESS,
+            // Whoever reads has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
             Err(error) => fail(&error.to_string(), 1),
         };
     }
+    let root = config.sessions_root.clone();
     let sessions =
         Sessions::new(config.sessions_root, Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)));
     if let Some(Command::Show { session, plan }) = command {
-        return match show::run(&sessions, &session, &plan) {
+        return match show::run(&sessions, &session, plan.as_deref()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&format!("{error}\n{}", error.suggestion(&config.tool_prefix)), 1),
+            Err(error) => fail(&format!("{error}\nSessions are looked for in {}.", root.display()), 1),
         };
     }
     let logging = match logging::start(config.log_level, config.colour) {

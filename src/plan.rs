@@ -27,12 +27,16 @@ impl SessionName {
     ///
     /// `VALIDATION_ERROR` for anything else.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let text = text.trim();
+        Self::exact(text.trim()).ok_or_else(|| Error::bad_session_name(text))
+    }
+
+    /// The name, where the text is one to the letter: for names found on disk.
+    pub fn exact(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split('-').collect();
         let well_formed = text.len() <= MAX_SESSION_NAME
             && words.len() == 3
             && words.iter().all(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()));
-        if well_formed { Ok(Self(text.to_owned())) } else { Err(Error::bad_session_name(text)) }
+        well_formed.then(|| Self(text.to_owned()))
     }
 
     /// The name as text.

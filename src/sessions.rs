@@ -11,13 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use crate::error::{Error, MissingSession};
-use crate::files::{PlanFiles, sync_folder};
+use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
 use crate::ids::IdGenerator;
 use crate::plan::SessionName;
 use crate::store::{SessionStore, Summary, schema};
-
-/// The folder of a session's plan files.
-const PLANS: &str = "plans";
 
 /// How many sessions an error names.
 const SUGGESTED: usize = 5;
@@ -116,17 +113,22 @@ impl Sessions {
     /// `SESSION_NOT_FOUND`, which suggests names that are close, `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
     pub fn store(&self, name: &SessionName) -> Result<SharedStore, Error> {
         let database = self.database(name)?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = open.get(name) {
-            if session.database == database {
-                return Ok(session.store.clone());
-            }
-            // Somebody moved the session away and put another in its place: what is open is not it.
-            open.remove(name);
-        }
         let folder = self.path(name);
         let plans = folder.join(PLANS);
-        expect_folder(&plans, true)?;
+        // Looked at in every call: a link that has taken its place would lead out of the root.
+        let whole = is_folder(&plans)?;
+        if !whole {
+            let made = private_folder(&plans).and_then(|()| sync_folder(&folder));
+            made.map_err(|error| Error::file("make", &plans, &error))?;
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = open.get(name) {
+            if whole && session.database == database {
+                return Ok(session.store.clone());
+            }
+            // Somebody moved the session or its files away: opened again, it is what stands there now, put in order.
+            open.remove(name);
+        }
         let store = SessionStore::open(
             name.clone(),
             &folder.join(schema::FILE_NAME),
@@ -193,10 +195,9 @@ impl Sessions {
     fn database(&self, name: &SessionName) -> Result<FileIdentity, Error> {
         let folder = self.path(name);
         let path = folder.join(schema::FILE_NAME);
-        if fs::symlink_metadata(&folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        if !is_folder(&folder)? {
             return Err(self.unknown(name));
         }
-        expect_folder(&folder, false)?;
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_file() => Ok(FileIdentity::of(&metadata)),
             Ok(_) => Err(Error::in_the_way("open", &path, "it is not a regular file")),
@@ -235,7 +236,7 @@ impl Sessions {
         let mut found = Vec::new();
         for entry in entries {
             let entry = entry.map_err(unreadable)?;
-            let name = entry.file_name().to_str().and_then(|text| SessionName::parse(text).ok());
+            let name = entry.file_name().to_str().and_then(SessionName::exact);
             if let Some(name) = name
                 && let Some(used) = last_use(&entry.path())
             {
@@ -279,17 +280,15 @@ impl FileIdentity {
     }
 }
 
-/// Sees that a real folder stands at `path`; a link could lead out of the root.
-fn expect_folder(path: &Path, make: bool) -> Result<(), Error> {
+/// Whether a folder stands at `path`, or nothing. Anything else is refused; a link could lead out of the root.
+fn is_folder(path: &Path) -> Result<bool, Error> {
     match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => Ok(true),
         Ok(metadata) if metadata.is_symlink() => {
             Err(Error::in_the_way("open", path, "it is a symbolic link, which is not followed"))
         }
         Ok(_) => Err(Error::in_the_way("open", path, "it is not a folder")),
-        Err(error) if make && error.kind() == io::ErrorKind::NotFound => {
-            private_folder(path).map_err(|error| Error::file("make", path, &error))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(Error::file("open", path, &error)),
     }
 }
@@ -299,9 +298,11 @@ fn private_folder(path: &Path) -> io::Result<()> {
     builder().create(path)
 }
 
-/// Makes a folder and those above it, as far as they are missing.
+/// Makes a folder and those above it, as far as they are missing, and the names of the new ones durable.
 fn private_folders(path: &Path) -> io::Result<()> {
-    builder().recursive(true).create(path)
+    let missing = path.ancestors().take_while(|folder| !folder.exists()).count();
+    builder().recursive(true).create(path)?;
+    path.ancestors().skip(1).take(missing).try_for_each(sync_folder)
 }
 
 fn builder() -> DirBuilder {
@@ -385,6 +386,25 @@ mod tests {
         fs::rename(sessions.path(&other), sessions.path(&one)).unwrap();
         assert_eq!(task(&one).as_deref(), Some("other"));
         assert!(matches!(sessions.store(&other), Err(Error::SessionNotFound(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_put_in_the_place_of_the_plans_of_an_open_session_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a"]);
+        let name = sessions.create(None).unwrap();
+        sessions.store(&name).unwrap();
+        let (plans, outside) = (sessions.path(&name).join(PLANS), root.path().join("outside"));
+        fs::create_dir(&outside).unwrap();
+        fs::rename(&plans, root.path().join("aside")).unwrap();
+        std::os::unix::fs::symlink(&outside, &plans).unwrap();
+        assert!(matches!(sessions.store(&name), Err(Error::FileSystem { .. })));
+
+        fs::remove_file(&plans).unwrap();
+        let store = sessions.store(&name).unwrap();
+        assert!(plans.is_dir());
+        assert_eq!(store.lock().audit().unwrap().issues, []);
     }
 
     #[test]

@@ -15,14 +15,14 @@ use super::arguments;
 use super::routes::{Reply, Route};
 use crate::error::Error;
 use crate::plan::SessionName;
-use crate::tools::{Call, Connection, Era};
+use crate::tools::{Call, Connection, Unnamed};
 
 /// How many repairs a reply lists.
 const REPAIRS_LISTED: usize = 20;
 
-/// Who calls.
+/// Who calls, and what a call of theirs means that names no session.
 pub struct Caller {
-    pub era: Era,
+    pub unnamed: Unnamed,
     /// The client's name, as it gives it.
     pub client: Option<String>,
 }
@@ -40,9 +40,10 @@ pub fn run(
 ) -> Result<CallToolResult, ErrorData> {
     // A call that panicked has changed nothing of a connection but its current session.
     let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut call = Call::new(&mut connection, caller.era, caller.client);
+    let mut call = Call::new(&mut connection, caller.unnamed, caller.client);
     let named = given.get("session_name").and_then(Value::as_str).map(str::to_owned);
-    let span = tracing::debug_span!("call", tool = %route.tool.name, session = tracing::field::Empty);
+    // At the level of errors, so that it is there for them when nothing else is logged.
+    let span = tracing::error_span!("call", tool = %route.tool.name, session = tracing::field::Empty);
     let _entered = span.enter();
     if let Some(name) = call.failed_session(named.as_deref()) {
         span.record("session", name.as_str());
@@ -67,7 +68,7 @@ pub fn run(
 /// The result for a call that could not even be decoded: its arguments are no object.
 pub fn not_an_object(connection: &Mutex<Connection>, route: &Route) -> CallToolResult {
     let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-    let call = Call::new(&mut connection, Era::Handshake, None);
+    let call = Call::new(&mut connection, Unnamed::Current, None);
     let error = Error::validation(
         "The arguments must be a JSON object.",
         format!("Call {} again with its arguments as an object.", route.tool.name),
@@ -142,7 +143,8 @@ mod tests {
             tool: Tool::new("9plan_test", "", JsonObject::new()),
             run: Box::new(move |_, _| Ok(run())),
         };
-        let call = |route| run(&connection, &route, JsonObject::new(), Caller { era: Era::Handshake, client: None });
+        let call =
+            |route| run(&connection, &route, JsonObject::new(), Caller { unnamed: Unnamed::Current, client: None });
 
         let error = call(route(|| panic!("a fault of ours"))).unwrap_err();
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);

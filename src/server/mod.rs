@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::plan::clip;
 use crate::sessions::Sessions;
-use crate::tools::{Connection, Era};
+use crate::tools::{Connection, Unnamed};
 use call::Caller;
 use routes::{Route, with_prefix};
 
@@ -73,12 +73,10 @@ impl Server {
     }
 }
 
-/// The era of a call, by the version of the protocol that it was made in; versions are dates and compare as such.
-fn era(context: &RequestContext<RoleServer>) -> Era {
-    match context.protocol_version() {
-        Some(version) if version.as_str() >= ProtocolVersion::V_2026_07_28.as_str() => Era::Stateless,
-        _ => Era::Handshake,
-    }
+/// Whether a call belongs to the era in which each request stands alone and state is named. Versions are dates and compare
+/// as such.
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// A caller's own word in a message, within reason.
@@ -116,7 +114,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let route = self.route(&request.name)?;
-        let caller = Caller { era: era(&context), client: context.client_info().map(|client| client.name) };
+        let caller = Caller {
+            unnamed: if is_stateless(&context) { Unnamed::CurrentIfClear } else { Unnamed::Current },
+            client: context.client_info().map(|client| client.name),
+        };
         call::run(&self.connection, route, request.arguments.unwrap_or_default(), caller).map(Into::into)
     }
 
@@ -170,7 +171,7 @@ impl ServerHandler for Server {
         let name = request.params.as_ref().and_then(|params| params.get("name")).and_then(Value::as_str);
         let name = name.ok_or_else(|| ErrorData::invalid_params("tools/call needs the name of a tool", None))?;
         let mut result = call::not_an_object(&self.connection, self.route(name)?);
-        if era(&context) == Era::Handshake {
+        if !is_stateless(&context) {
             // As the library does for the results that it knows.
             result.result_type = None;
         }

@@ -3,15 +3,17 @@
 //! Owns the life of the process: it ends well when input ends, and on a signal. Standard output belongs to the protocol.
 
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio_pipes;
+use tokio_util::sync::CancellationToken;
 
 use super::Server;
 
-/// How long in-flight calls may go on after a signal.
+/// How long the answers that are still to be written may take after a signal.
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// Serves until the client goes or a signal comes.
@@ -23,9 +25,16 @@ pub fn serve(server: Server) -> io::Result<()> {
     // One thread: pipelined calls start in the order in which they came.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        let mut session = pin!(session(server, stop.clone()));
         tokio::select! {
-            client_gone = session(server) => client_gone,
-            signal = shutdown() => signal,
+            client_gone = &mut session => client_gone,
+            signal = shutdown() => {
+                stop.cancel();
+                // What has been done is answered, if the client reads on.
+                let _ = tokio::time::timeout(DRAIN, session).await;
+                signal
+            }
         }
     });
     // A thread that waits for standard input cannot be woken; the process ends without it.
@@ -33,22 +42,11 @@ pub fn serve(server: Server) -> io::Result<()> {
     ended
 }
 
-async fn session(server: Server) -> io::Result<()> {
-    let running = match server.serve(stdio_pipes()).await {
-        Ok(running) => running,
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(io::Error::other(error.to_string())),
-    };
-    let cancel = running.cancellation_token();
-    let mut waiting = std::pin::pin!(running.waiting());
-    tokio::select! {
-        ended = &mut waiting => ended.map(drop).map_err(io::Error::other),
-        signal = shutdown() => {
-            cancel.cancel();
-            // What is in flight has half a second to be answered.
-            let _ = tokio::time::timeout(DRAIN, waiting).await;
-            signal
-        }
+async fn session(server: Server, stop: CancellationToken) -> io::Result<()> {
+    match server.serve_with_ct(stdio_pipes(), stop).await {
+        Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
+        Err(error) => Err(io::Error::other(error.to_string())),
     }
 }
 

@@ -140,13 +140,16 @@ impl Audit {
                     let issue = format!("{} is left over from an unfinished write.", entry.name());
                     self.report(Invariant::NoOrphanedFiles, issue);
                 }
+                // What stands in the place of a plan's file is said where that file is missed.
+                Entry::Other(name) if open.iter().any(|id| *name == format!("{id}.txt")) => {}
                 Entry::Other(name) => {
                     self.report(Invariant::NoOrphanedFiles, format!("{name:?} is not a plan file."));
                 }
             }
         }
         for id in open.difference(&plan_files(entries)) {
-            self.report(Invariant::FilesMatchDatabase, format!("Plan {id} has no file."));
+            let issue = unreadable(files, id).unwrap_or_else(|| format!("Plan {id} has no file."));
+            self.report(Invariant::FilesMatchDatabase, issue);
         }
         Ok(())
     }

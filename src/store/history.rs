@@ -17,9 +17,6 @@ use crate::plan::{Plan, PlanId, Status};
 /// How many different words of a query are searched for. More would not find more, only later.
 pub const WORDS_SEARCHED: usize = 32;
 
-/// How many words a mistyped or half-typed one may stand for.
-const ALTERNATIVES: usize = 8;
-
 /// The weights of goal, outputs, outcome, context, inputs, approach, notes: what a plan was for and what came of it is
 /// what an agent asks for.
 const BM25: &str = "bm25(plans_fts, 8.0, 6.0, 6.0, 2.0, 2.0, 1.0, 1.0)";
@@ -200,8 +197,15 @@ fn take(db: &Connection, expression: &str, floor: f64, most: usize, matches: &mu
 /// The query as expressions of the full-text index: one for each word, identifier or run of CJK characters, or for each
 /// part of an identifier that stands nowhere as one.
 fn clauses(db: &Connection, query: &str, forgiving: bool, found: &mut Found) -> Result<Vec<String>, Error> {
+    let mut units = words::units(query);
+    // `how do we handle X` asks for X. Where there is nothing else, they are what is asked for, just as they stand.
+    let only_function_words = units.iter().all(Unit::is_function_word);
+    if !only_function_words {
+        units.retain(|unit| !unit.is_function_word());
+    }
+    let forgiving = forgiving && !only_function_words;
     let mut clauses: Vec<String> = Vec::new();
-    for unit in within_limit(words::units(query), &mut found.left_out) {
+    for unit in within_limit(units, &mut found.left_out) {
         let clause = plain(&unit);
         let new = match &unit {
             Unit::Word { parts, whole, .. } if forgiving && !occurs(db, &clause)? => {
@@ -322,7 +326,7 @@ fn nearby(db: &Connection, typed: &str) -> Result<Vec<String>, Error> {
         "SELECT word FROM words WHERE word > ?1 AND word < ?1 || char(0x10ffff) ORDER BY length(word), word LIMIT ?2",
     )?;
     let begun: Vec<String> = begins
-        .query_map((typed, i64::try_from(ALTERNATIVES).unwrap_or(i64::MAX)), |row| row.get(0))?
+        .query_map((typed, i64::try_from(spelling::MAX_NEAREST).unwrap_or(i64::MAX)), |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     if !begun.is_empty() || spelling::allowed_edits(length) == 0 {
         return Ok(begun);

@@ -7,6 +7,7 @@
 //! The database is the truth for structure, a plan's file for its content: it is read back at each transition.
 
 mod audit;
+mod content;
 mod history;
 mod legacy;
 mod recovery;
@@ -34,6 +35,7 @@ use crate::files::{PlanFiles, Staged};
 use crate::ids::{DRAWS_BEFORE_LONGER, IdGenerator, PLAN_ID_LENGTH};
 use crate::plan::{Plan, PlanId, Position, SessionName, Status};
 use crate::plan_text;
+use content::{read_back, text_for_reading};
 use rows::{active, counts, front, place, queue, record, row_of, set_text};
 
 /// How many queued plans a reply lists.
@@ -56,6 +58,8 @@ pub struct Placed {
     /// 1-based.
     pub position: u64,
     pub counts: Counts,
+    /// The plan that is active beside it.
+    pub active: Option<PlanId>,
 }
 
 /// The plan that became active.
@@ -92,6 +96,8 @@ pub struct ActivePlan {
     pub path: PathBuf,
     /// The text of the plan file or, where that cannot be read, of the database.
     pub text: String,
+    /// Why the file cannot be read.
+    pub fault: Option<Error>,
 }
 
 /// Where a session stands.
@@ -142,14 +148,15 @@ impl SessionStore {
              VALUES (?1, (SELECT name FROM sessions), 'queued', ?2, ?3)",
         )?
         .execute((id.as_str(), place(&tx, position)?, &plan.goal))?;
-        set_text(&tx, &id, plan)?;
+        let staged = self.files.stage(&id, &plan_text::render(plan))?;
+        set_text(&tx, &id, plan, Some(staged.as_ref()))?;
         record(&tx, &id, "created", None, by)?;
         let counts = counts(&tx)?;
-        let staged = self.files.stage(&id, &plan_text::render(plan))?;
+        let active = active(&tx)?.map(|(id, _)| id);
         tx.commit()?;
         self.publish(&id, staged);
         self.log_state("plan added", &id, counts);
-        Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts })
+        Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active })
     }
 
     /// Makes the plan at the front of the queue the active one.
@@ -167,11 +174,7 @@ impl SessionStore {
             let ever_queued = tx.query_row("SELECT EXISTS (SELECT 1 FROM plans)", (), |row| row.get(0))?;
             return Err(Error::QueueEmpty { completed: counts(&tx)?.completed, ever_queued });
         };
-        let (plan, file) = read_back(self.files.as_ref(), &id, stored)?;
-        tx.prepare_cached("UPDATE plans SET status = 'active', queue_position = NULL WHERE id = ?1")?
-            .execute([id.as_str()])?;
-        set_text(&tx, &id, &plan)?;
-        let counts = counts(&tx)?;
+        let (plan, file) = read_back(&tx, self.files.as_ref(), &id, stored)?;
         let (text, missing) = if let Some(bytes) = file {
             (String::from_utf8_lossy(&bytes).into_owned(), None)
         } else {
@@ -180,7 +183,11 @@ impl SessionStore {
             record(&tx, &id, "repaired", Some("wrote the missing file again"), None)?;
             (text, Some(staged))
         };
+        tx.prepare_cached("UPDATE plans SET status = 'active', queue_position = NULL WHERE id = ?1")?
+            .execute([id.as_str()])?;
+        set_text(&tx, &id, &plan, missing.as_deref())?;
         record(&tx, &id, "pulled", None, by)?;
+        let counts = counts(&tx)?;
         tx.commit()?;
         if let Some(staged) = missing {
             tracing::warn!(session = %self.name, plan = %id, "the plan file was missing and is written again");
@@ -200,19 +207,19 @@ impl SessionStore {
     pub fn defer(&mut self, reason: &str, position: Position, by: Option<&str>) -> Result<Placed, Error> {
         let tx = begin(&mut self.db)?;
         let (id, stored) = expect_active(&tx, "defer")?;
-        let (mut plan, _) = read_back(self.files.as_ref(), &id, stored)?;
+        let (mut plan, _) = read_back(&tx, self.files.as_ref(), &id, stored)?;
         let stamp: String = tx.query_row("SELECT strftime('%Y-%m-%d %H:%M', 'now')", (), |row| row.get(0))?;
         plan.add_note(&stamp, "Deferred", reason);
         tx.prepare_cached("UPDATE plans SET status = 'queued', queue_position = ?2 WHERE id = ?1")?
             .execute((id.as_str(), place(&tx, position)?))?;
-        set_text(&tx, &id, &plan)?;
+        let staged = self.files.stage(&id, &plan_text::render(&plan))?;
+        set_text(&tx, &id, &plan, Some(staged.as_ref()))?;
         record(&tx, &id, "deferred", Some(reason), by)?;
         let counts = counts(&tx)?;
-        let staged = self.files.stage(&id, &plan_text::render(&plan))?;
         tx.commit()?;
         self.publish(&id, staged);
         self.log_state("plan deferred", &id, counts);
-        Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts })
+        Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active: None })
     }
 
     /// Ends the active plan. A completed one goes to the history; a discarded one stays in the database only.
@@ -227,13 +234,13 @@ impl SessionStore {
         };
         let tx = begin(&mut self.db)?;
         let (id, stored) = expect_active(&tx, verb)?;
-        let (plan, file) = read_back(self.files.as_ref(), &id, stored)?;
+        let (plan, file) = read_back(&tx, self.files.as_ref(), &id, stored)?;
         tx.prepare_cached(
             "UPDATE plans SET status = ?2, outcome = ?3, completed_at = iif(?2 = 'completed', datetime('now'), NULL)
              WHERE id = ?1",
         )?
         .execute((id.as_str(), status.as_str(), said))?;
-        set_text(&tx, &id, &plan)?;
+        set_text(&tx, &id, &plan, None)?;
         if status == Status::Completed {
             history::append(&tx, &id, &plan, said)?;
         }
@@ -260,12 +267,14 @@ impl SessionStore {
         let tx = self.db.transaction()?;
         let task_description =
             tx.prepare_cached("SELECT task_description FROM sessions")?.query_row((), |row| row.get(0))?;
-        let active = active(&tx)?.map(|(id, plan)| ActivePlan {
-            path: self.files.path(&id),
-            text: text_for_reading(self.files.as_ref(), &id, &plan),
-            goal: plan.goal,
-            id,
-        });
+        let active = match active(&tx)? {
+            Some((id, plan)) => {
+                let goal = plan.goal.clone();
+                let (text, fault) = text_for_reading(&tx, self.files.as_ref(), &id, plan);
+                Some(ActivePlan { path: self.files.path(&id), id, goal, text, fault })
+            }
+            None => None,
+        };
         Ok(State { task_description, queue: queue(&tx, QUEUE_SHOWN)?, counts: counts(&tx)?, active })
     }
 
@@ -297,7 +306,9 @@ impl SessionStore {
         let (status, plan) =
             row_of(&self.db, id)?.ok_or_else(|| Error::PlanNotFound { id: id.clone(), found: None })?;
         let heading = match status {
-            Status::Queued | Status::Active => return Ok(text_for_reading(self.files.as_ref(), id, &plan)),
+            Status::Queued | Status::Active => {
+                return Ok(text_for_reading(&self.db, self.files.as_ref(), id, plan).0);
+            }
             Status::Completed => "Outcome",
             Status::Discarded => "Discarded",
         };
@@ -324,8 +335,8 @@ impl SessionStore {
     }
 
     fn publish(&self, id: &PlanId, staged: Box<dyn Staged>) {
-        // The transaction has committed: the change stands, and the row holds the text. A missing file is written again
-        // at the next pull or opening, so that this is no failure of the call.
+        // The transaction has committed: the change stands, and the row names what was staged. Whoever reads the file
+        // next finishes the write first, so that this is no failure of the call.
         if let Err(error) = staged.publish() {
             tracing::error!(session = %self.name, plan = %id, %error, "a plan file could not be put in place");
         }
@@ -370,22 +381,4 @@ fn rank(position: Position, counts: Counts) -> u64 {
         Position::Front => 1,
         Position::Back => counts.queued,
     }
-}
-
-/// The content of a plan as its file has it, and the bytes of that file if there is one.
-fn read_back(files: &dyn PlanFiles, id: &PlanId, stored: Plan) -> Result<(Plan, Option<Vec<u8>>), Error> {
-    let Some(bytes) = files.read(id)? else { return Ok((stored, None)) };
-    let mut plan = plan_text::parse(&bytes).map_err(|fault| {
-        Error::in_the_way("read", &files.path(id), format!("it is not UTF-8 at byte {}", fault.offset))
-    })?;
-    if plan.goal.is_empty() {
-        plan.goal = stored.goal;
-    }
-    Ok((plan, Some(bytes)))
-}
-
-/// A plan's file as text, or its stored text where the file cannot be read.
-fn text_for_reading(files: &dyn PlanFiles, id: &PlanId, stored: &Plan) -> String {
-    let file = files.read(id).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
-    file.unwrap_or_else(|| plan_text::render(stored))
 }

@@ -3,13 +3,15 @@
 //! Owns the table of repairs of the contract: what a crash leaves behind is finished or undone, and nothing that may hold
 //! somebody's words is removed. Knows no transition and no tool.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
 
 use super::audit::{open_plans, plan_files};
 use super::begin;
-use super::rows::{record, row_of};
+use super::rows::{record, row_of, staged_file};
 use crate::error::Error;
-use crate::files::{Entry, Fate, Leftover, PlanFiles};
+use crate::files::{Entry, Leftover, PlanFiles};
 use crate::plan::{Plan, PlanId};
 use crate::plan_text;
 
@@ -22,35 +24,51 @@ use crate::plan_text;
 ///
 /// `DATABASE_ERROR`.
 pub fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Vec<String>, Error> {
+    if in_order(&listed(files), &open_plans(db)?) {
+        return Ok(Vec::new());
+    }
+    // Whoever stages a file holds the write lock until it commits. With the lock here, a temporary file that the plan's row
+    // does not name is therefore one whose process died.
+    let tx = begin(db)?;
     let mut repairs = Vec::new();
     for entry in listed(files) {
         if let Entry::Leftover(leftover) = entry
-            && let Some(said) = logged(settle(db, files, &leftover))?
+            && let Some(said) = logged(settle(&tx, files, &leftover))?
         {
             repairs.push((leftover.id, said));
         }
     }
     let present = plan_files(listed(files));
-    let open = open_plans(db)?;
+    let open = open_plans(&tx)?;
     for id in open.difference(&present) {
-        if let Some(said) = logged(write_again(db, files, id))? {
+        if let Some(said) = logged(write_again(&tx, files, id))? {
             repairs.push((id.clone(), said));
         }
     }
     for id in present.difference(&open) {
-        if let Some(said) = logged(remove_finished(db, files, id))? {
+        if let Some(said) = logged(remove_finished(&tx, files, id))? {
             repairs.push((id.clone(), said));
         }
     }
-
-    if !repairs.is_empty() {
-        let tx = begin(db)?;
-        for (id, said) in &repairs {
-            record(&tx, id, "repaired", Some(said), None)?;
-        }
-        tx.commit()?;
+    for (id, said) in &repairs {
+        record(&tx, id, "repaired", Some(said), None)?;
     }
+    tx.commit()?;
     Ok(repairs.into_iter().map(|(_, said)| said).collect())
+}
+
+/// Whether just the plans that should have a file have one, and no write is unfinished.
+fn in_order(entries: &[Entry], open: &BTreeSet<PlanId>) -> bool {
+    let mut files = 0;
+    let expected = entries.iter().all(|entry| match entry {
+        Entry::Plan(id) => {
+            files += 1;
+            open.contains(id)
+        }
+        Entry::Leftover(_) => false,
+        Entry::Other(_) => true,
+    });
+    expected && files == open.len()
 }
 
 /// What stands in the folder, or nothing where it cannot be listed.
@@ -72,22 +90,17 @@ fn logged(repair: Result<Option<String>, Error>) -> Result<Option<String>, Error
     }
 }
 
-/// Finishes a write whose transaction committed, and removes one whose transaction did not.
-///
-/// The temporary file of a committed write says just what the row says. It is then put in place, unless the plan's file
-/// was edited since.
+/// Finishes a write whose transaction committed, and removes what is left of one whose transaction did not.
 fn settle(db: &Connection, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<String>, Error> {
-    let (bytes, newer) = files.read_leftover(leftover)?;
-    let row = row_of(db, &leftover.id)?;
-    let committed = row.is_some_and(|(status, plan)| status.has_file() && says(&bytes, &plan));
     let id = &leftover.id;
-    Ok(Some(if committed && newer {
-        files.settle(leftover, Fate::Published)?;
-        format!("finished writing the file of plan {id}")
-    } else {
-        files.settle(leftover, Fate::Removed)?;
-        format!("removed an unfinished write of plan {id}")
-    }))
+    let has_file = row_of(db, id)?.is_some_and(|(status, _)| status.has_file());
+    if has_file && staged_file(db, id)?.as_ref() == Some(leftover) {
+        // Where it had nothing to do, another process was quicker, or the plan's file was edited since.
+        let finished = files.finish(leftover)?;
+        return Ok(finished.then(|| format!("finished writing the file of plan {id}")));
+    }
+    files.abandon(leftover)?;
+    Ok(Some(format!("removed an unfinished write of plan {id}")))
 }
 
 fn write_again(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Option<String>, Error> {

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
 use super::schema::count;
 use crate::error::{DatabaseFault, Error};
+use crate::files::{Leftover, Staged};
 use crate::plan::{Plan, PlanId, Position, Status, clip};
 
 /// The most bytes of a reason or an outcome that an event repeats.
@@ -29,11 +30,16 @@ pub struct Counts {
     pub completed: u64,
 }
 
-/// Stores the text of a plan as its file has it.
-pub(super) fn set_text(tx: &Transaction<'_>, id: &PlanId, plan: &Plan) -> Result<(), Error> {
+/// Stores the text of a plan as its file has it, or will have it once what is staged is published.
+pub(super) fn set_text(
+    tx: &Transaction<'_>,
+    id: &PlanId,
+    plan: &Plan,
+    staged: Option<&dyn Staged>,
+) -> Result<(), Error> {
     tx.prepare_cached(
         "UPDATE plans SET context = ?2, goal = ?3, inputs = ?4, outputs = ?5, approach = ?6, success_criteria = ?7,
-             notes = ?8
+             notes = ?8, staged_file = coalesce(?9, staged_file)
          WHERE id = ?1",
     )?
     .execute((
@@ -45,8 +51,18 @@ pub(super) fn set_text(tx: &Transaction<'_>, id: &PlanId, plan: &Plan) -> Result
         &plan.approach,
         &plan.success_criteria,
         &plan.notes,
+        staged.map(Staged::name),
     ))?;
     Ok(())
+}
+
+/// The temporary file of a plan whose write was committed; it is there only while that is not finished.
+pub(super) fn staged_file(db: &Connection, id: &PlanId) -> Result<Option<Leftover>, Error> {
+    let name: Option<Option<String>> = db
+        .prepare_cached("SELECT staged_file FROM plans WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(name.flatten().and_then(|name| Leftover::of(id, name)))
 }
 
 /// The place in the queue for a plan at one of its ends: no other row is touched.

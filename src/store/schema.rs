@@ -6,12 +6,13 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::{history, legacy};
 use crate::error::{DatabaseFault, Error};
-use crate::files::sync_folder;
+use crate::files::{FOLDER_NAME, sync_folder};
 use crate::plan::{PlanId, SessionName};
 
 /// The database's name in a session's folder.
@@ -91,7 +92,7 @@ fn build(folder: &Path, path: &Path, name: &SessionName, task: Option<&str>) -> 
 pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     trace_sql(&mut db, name)?;
-    let version = version(&db)?;
+    let version = version(&db, path)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.set_prepared_statement_cache_capacity(64);
     if version == latest() {
@@ -119,7 +120,7 @@ pub fn summary(path: &Path) -> Result<Summary, Error> {
     // A connection that may not write would leave the files of the log behind when it closes. Where the disk itself is
     // read-only, SQLite falls back to reading by itself.
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let counts = if version(&db)? == 0 {
+    let counts = if version(&db, path)? == 0 {
         "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
     } else {
         "queued_count, completed_count"
@@ -168,9 +169,13 @@ fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
 }
 
 /// The version of a session's schema, where it is a session of a version known here.
-fn version(db: &Connection) -> Result<i64, Error> {
+fn version(db: &Connection, path: &Path) -> Result<i64, Error> {
     let found = version_of(db)?;
     if found > latest() {
+        // Closing must not write either: what stands in the log stays there. An empty log is better cleared away.
+        if fs::metadata(path.with_file_name(LOG_NAME)).is_ok_and(|log| log.len() > 0) {
+            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        }
         return Err(Error::Database(DatabaseFault::Newer { found, known: latest() }));
     }
     let tables: i64 = db.query_row(
@@ -198,8 +203,12 @@ fn version_of(db: &Connection) -> Result<i64, Error> {
 fn rename_plan_file(folder: &Path, old: &str, new: &PlanId) {
     // Only a plain name is a file of that folder. A file that is missing is written again from its row.
     if old.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-        let file = |id: &str| folder.join("plans").join(format!("{id}.txt"));
-        let _ = fs::rename(file(old), file(new.as_str()));
+        let file = |id: &str| folder.join(FOLDER_NAME).join(format!("{id}.txt"));
+        let (from, to) = (file(old), file(new.as_str()));
+        // What stands there already may hold somebody's words; then both stay as they are.
+        if !to.exists() {
+            let _ = fs::rename(from, to);
+        }
     }
 }
 

@@ -3,7 +3,10 @@
 //! Owns the distance between words and how far is near. Knows nothing of how a text becomes words, or where they are kept.
 
 /// How many neighbours of a mistyped word are worth trying.
-const MAX_NEAREST: usize = 8;
+pub const MAX_NEAREST: usize = 8;
+
+/// Below so many letters, a mistyped word must begin as the one it stands for.
+const SHORT: usize = 6;
 
 /// How many edits away from its meaning a typed word of this length may be.
 #[must_use]
@@ -37,7 +40,7 @@ pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -
             continue;
         }
         let distance = strsim::osa_distance(typed, candidate);
-        if distance > limit {
+        if distance > limit || !begins_alike(typed, candidate, length) {
             continue;
         }
         if distance < best {
@@ -50,6 +53,17 @@ pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -
         }
     }
     found
+}
+
+/// Whether a short word may be a mistyped form of another by how both begin: another first letter makes another word of it
+/// (`hook`, `look`), unless one is missing or two have changed places.
+fn begins_alike(typed: &str, candidate: &str, length: usize) -> bool {
+    let first_two = |word: &str| {
+        let mut letters = word.chars();
+        (letters.next(), letters.next())
+    };
+    let ((a, b), (x, y)) = (first_two(typed), first_two(candidate));
+    length >= SHORT || a == x || (a, b) == (y, x) || candidate.chars().count() != length
 }
 
 /// Which characters a word has, as bits. Characters may share a bit, which can only hide a difference.
@@ -80,6 +94,10 @@ mod tests {
             ("abcdefgh", &["abcdefxy", "uvwxyz"], &["abcdefxy"]),
             ("abcd", &["abxy", "ab", "abcdef"], &[]),
             ("привт", &["привет", "пример"], &["привет"]),
+            ("hook", &["look", "hoot"], &["hoot"]),
+            ("ohok", &["hook", "chok"], &["hook"]),
+            ("gost", &["host", "ghost", "ost"], &["ghost", "ost"]),
+            ("catche", &["batche"], &["batche"]),
         ];
         for (typed, candidates, expected) in cases {
             assert_eq!(nearest(typed, candidates.iter().copied()), *expected, "nearest to {typed:?}");
@@ -96,11 +114,14 @@ mod tests {
             typed in "[a-dé]{0,10}", candidates in prop::collection::vec("[a-dé]{0,10}", 0..40),
         ) {
             let distance = |candidate: &&str| strsim::osa_distance(&typed, candidate);
-            let within = |candidate: &&str| distance(candidate) <= allowed_edits(typed.chars().count());
+            let length = typed.chars().count();
+            let within = |candidate: &&str| {
+                distance(candidate) <= allowed_edits(length) && begins_alike(&typed, candidate, length)
+            };
             let all = || candidates.iter().map(String::as_str);
             let smallest = all().filter(within).map(|candidate| distance(&candidate)).min();
             let expected: Vec<&str> = all()
-                .filter(|candidate| typed.chars().count() > 3 && Some(distance(candidate)) == smallest)
+                .filter(|candidate| length > 3 && within(candidate) && Some(distance(candidate)) == smallest)
                 .take(MAX_NEAREST)
                 .collect();
             prop_assert_eq!(nearest(&typed, all()), expected);

@@ -1,4 +1,4 @@
-//! Text analysis for the history search: how a text becomes words, and how a mistyped word finds its neighbours.
+//! Text analysis for the history search: how a text becomes words.
 //!
 //! This module owns one question only: which terms does a text consist of? Texts being indexed and queries being typed
 //! go through the same functions, so that whatever is decided here holds on both sides. It knows nothing of SQL, of
@@ -17,6 +17,12 @@ const MAX_TERM: usize = 64;
 
 /// Shorter words are left out of the vocabulary: nearly all of them are one edit away from each other.
 const MIN_VOCABULARY: usize = 3;
+
+/// Words that say how others hang together, and stand in nearly every text.
+const FUNCTION_WORDS: &str = "a about am an and any are as at be been being but by can could did do does for from had has \
+    have he her here him his how i if in into is it its just may me might must my no nor not of on or our shall she \
+    should so some such than that the their them then there these they this those to us was we were what when where \
+    which who whom whose why will with would you your";
 
 /// The mark that turns a digit into a keycap emoji.
 const KEYCAP: char = '\u{20E3}';
@@ -44,6 +50,18 @@ pub enum Unit {
     },
     /// A run of CJK characters, as overlapping pairs in order; a lone character stands alone.
     Run(Vec<String>),
+}
+
+impl Unit {
+    /// Whether it is a word that says nothing of what a text is about, in English.
+    pub fn is_function_word(&self) -> bool {
+        match self {
+            Self::Word { parts, whole: None, .. } => {
+                parts.iter().all(|part| FUNCTION_WORDS.split_whitespace().any(|word| word == part.text))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What a text consists of, in order.

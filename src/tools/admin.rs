@@ -6,10 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::session::{ActiveItem, write_active};
-use super::{Access, Call, GOAL, LIST_TEXTS, QueueItem, json_length, one_line, plans, queue_items, shown, write_queue};
+use super::{
+    Access, Call, GOAL, LIST_TEXTS, QueueItem, excerpt, json_length, one_line, plans, queue_items, show_task,
+    write_queue,
+};
 use crate::error::Error;
 use crate::plan::clip;
 use crate::store::{Invariant, QUEUE_SHOWN};
+
+/// How much of the task's description is shown beside the queue, in bytes of JSON.
+const TASK: usize = 10_000;
 
 /// How many issues a reply lists.
 const LISTED: usize = 100;
@@ -45,8 +51,8 @@ pub struct Validation {
 
 /// Checks a session against its invariants.
 pub fn validate(call: &mut Call<'_>, args: ValidateArgs) -> Result<Validation, Error> {
-    let store = call.open(args.session_name.as_deref(), Access::Read)?;
-    let audit = store.lock().audit()?;
+    let session = call.open(args.session_name.as_deref(), Access::Read)?;
+    let audit = session.store.lock().audit()?;
     let each = share_of_list(audit.issues.len().min(LISTED));
     let mut issues: Vec<String> = audit.issues.iter().take(LISTED).map(|(_, issue)| clip(issue, each)).collect();
     if audit.issues.len() > LISTED {
@@ -221,19 +227,15 @@ pub struct StateDump {
 
 /// Everything that a session holds at the moment.
 pub fn state(call: &mut Call<'_>, args: StateArgs) -> Result<StateDump, Error> {
-    let store = call.open(args.session_name.as_deref(), Access::Read)?;
-    let mut store = store.lock();
+    let session = call.open(args.session_name.as_deref(), Access::Read)?;
+    let mut store = session.store.lock();
     let state = store.state()?;
     let files = store.files()?;
     Ok(StateDump {
-        task_description: state.task_description.as_deref().map(|task| clip(task, 2 * GOAL)),
+        task_description: state.task_description.map(|task| excerpt(&task, TASK, &show_task(&session.name))),
         queue: queue_items(&state.queue),
         queue_length: state.counts.queued,
-        active_plan: state.active.map(|active| ActiveItem {
-            id: active.id.to_string(),
-            goal: clip(&active.goal, GOAL),
-            file_path: shown(&active.path),
-        }),
+        active_plan: state.active.map(ActiveItem::of),
         completed_count: state.counts.completed,
         plan_file_count: files.names.len() as u64,
         file_db_match: files.match_plans,

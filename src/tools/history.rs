@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Call, LONG_TEXT, json_length, one_line, plan_excerpt, show_command};
+use super::{Access, Call, LONG_TEXT, excerpts, one_line, show_plan};
 use crate::error::Error;
 use crate::plan::{HEADINGS, PlanId, clip};
 use crate::store::Found;
@@ -44,15 +44,15 @@ pub struct MatchItem {
 pub struct SearchReply {
     pub matches: Vec<MatchItem>,
     pub total_matches: u64,
-    /// What was searched for in place of words that stand nowhere.
+    /// What was searched for in place of words that stand nowhere, and what else there is to say of the search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 /// Searches the completed plans.
 pub fn search(call: &mut Call<'_>, args: SearchArgs) -> Result<SearchReply, Error> {
-    let store = call.open(args.session_name.as_deref(), Access::Read)?;
-    let found = store.lock().search(&args.query, args.max_results)?;
+    let session = call.open(args.session_name.as_deref(), Access::Read)?;
+    let found = session.store.lock().search(&args.query, args.max_results)?;
     let each = MATCH_TEXTS / found.matches.len().max(1);
     Ok(SearchReply {
         note: note(&found),
@@ -76,6 +76,9 @@ fn note(found: &Found) -> Option<String> {
         .iter()
         .map(|(typed, near)| format!("No plan says {typed:?}; searched for {} instead.", near.join(", ")))
         .collect();
+    if found.matches.is_empty() {
+        notes.insert(0, "Try fewer or other words.".to_owned());
+    }
     if found.left_out > 0 {
         notes.push(format!("{} more words of the query were not searched for.", found.left_out));
     }
@@ -85,7 +88,7 @@ fn note(found: &Found) -> Option<String> {
 impl fmt::Display for SearchReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.matches.is_empty() {
-            f.write_str("No completed plan matches. Try fewer or other words.")?;
+            f.write_str("No completed plan matches.")?;
         } else {
             write!(f, "Showing {} of {}, best first:", self.matches.len(), self.total_matches)?;
         }
@@ -133,12 +136,15 @@ pub struct CompletedPlan {
 /// Gives a completed plan whole.
 pub fn get(call: &mut Call<'_>, args: GetArgs) -> Result<CompletedPlan, Error> {
     let id = PlanId::parse(&args.plan_id)?;
-    let store = call.open(args.session_name.as_deref(), Access::Read)?;
-    let found = store.lock().remembered(&id)?;
-    let whole = call.session_name().map(|name| show_command(&id, &name)).unwrap_or_default();
+    let session = call.open(args.session_name.as_deref(), Access::Read)?;
+    let found = session.store.lock().remembered(&id)?;
+    let whole = show_plan(&id, &session.name);
     let [context, goal, inputs, outputs, approach, success_criteria, notes] = found.plan.sections();
-    let [outcome, goal, context, inputs, outputs, approach, success_criteria, notes] =
-        fit([&found.outcome, goal, context, inputs, outputs, approach, success_criteria, notes], &whole);
+    let [outcome, goal, context, inputs, outputs, approach, success_criteria, notes] = excerpts(
+        [&found.outcome, goal, context, inputs, outputs, approach, success_criteria, notes]
+            .map(|text| (text, whole.as_str())),
+        LONG_TEXT,
+    );
     Ok(CompletedPlan {
         id: id.to_string(),
         goal,
@@ -152,16 +158,6 @@ pub fn get(call: &mut Call<'_>, args: GetArgs) -> Result<CompletedPlan, Error> {
         created_at: found.created_at,
         completed_at: found.completed_at,
     })
-}
-
-/// The texts, the longest of them cut to a common length where all together are too long for a reply.
-fn fit<const N: usize>(texts: [&str; N], whole: &str) -> [String; N] {
-    let mut cap = LONG_TEXT;
-    // A cut text carries a sentence of its own, so that the sum is taken of what would really stand there.
-    while texts.iter().map(|text| json_length(&plan_excerpt(text, cap, whole))).sum::<usize>() > LONG_TEXT {
-        cap = cap * 4 / 5;
-    }
-    texts.map(|text| plan_excerpt(text, cap, whole))
 }
 
 impl fmt::Display for CompletedPlan {

@@ -33,6 +33,12 @@ const LIST_TEXTS: usize = 9_000;
 /// The same for one goal where it stands alone.
 const GOAL: usize = 1_000;
 
+/// How much of a client's name is kept with each event.
+const CLIENT: usize = 100;
+
+/// How many sessions are named to a caller that has to choose.
+const CANDIDATES: usize = 5;
+
 /// What one client has done on one connection.
 pub struct Connection {
     sessions: Arc<Sessions>,
@@ -48,13 +54,13 @@ impl Connection {
     }
 }
 
-/// Which of the two eras of the protocol a call belongs to.
+/// What a call means that names no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
-    /// Up to 2025-11-25: a handshake, then a connection that remembers.
-    Handshake,
-    /// From 2026-07-28: each request stands alone, and state is named.
-    Stateless,
+pub enum Unnamed {
+    /// The connection's current session, always.
+    Current,
+    /// The connection's current session, unless a change might go to the wrong one: callers are expected to be explicit.
+    CurrentIfClear,
 }
 
 /// Whether a tool changes a session.
@@ -67,45 +73,56 @@ pub enum Access {
 /// One call of a tool.
 pub struct Call<'a> {
     connection: &'a mut Connection,
-    era: Era,
+    unnamed: Unnamed,
     client: Option<String>,
-    session: Option<(SessionName, SharedStore)>,
+    opened: Option<Opened>,
+}
+
+/// The session that a call is about.
+#[derive(Clone)]
+struct Opened {
+    name: SessionName,
+    store: SharedStore,
 }
 
 impl<'a> Call<'a> {
     /// A call by the client of this name.
-    pub fn new(connection: &'a mut Connection, era: Era, client: Option<String>) -> Self {
-        Self { connection, era, client, session: None }
+    pub fn new(connection: &'a mut Connection, unnamed: Unnamed, client: Option<String>) -> Self {
+        let client = client.map(|name| clip(&name, CLIENT));
+        Self { connection, unnamed, client, opened: None }
     }
 
-    /// The store of the session that the call is about: the one it names, else the connection's current one. That session
+    /// Opens the session that the call is about: the one it names, else the connection's current one. That session
     /// is the current one from now on.
     ///
     /// # Errors
     ///
     /// `SESSION_NOT_FOUND`, `VALIDATION_ERROR`, or what opening the session gives.
-    fn open(&mut self, named: Option<&str>, access: Access) -> Result<SharedStore, Error> {
+    fn open(&mut self, named: Option<&str>, access: Access) -> Result<Opened, Error> {
         let name = match named {
             Some(text) => SessionName::parse(text)?,
             None => self.implied(access)?,
         };
         let store = self.connection.sessions.store(&name)?;
-        self.session = Some((name.clone(), store.clone()));
-        self.adopt(name);
-        Ok(store)
+        let opened = Opened { name, store };
+        self.opened = Some(opened.clone());
+        self.connection.used.insert(opened.name.clone());
+        self.connection.current = Some(opened.name.clone());
+        Ok(opened)
     }
 
     /// The session of a call that names none.
     fn implied(&self, access: Access) -> Result<SessionName, Error> {
         let Some(current) = &self.connection.current else { return Err(self.connection.sessions.none_current()) };
-        // Agents that share a connection would write into each other's session. The newer era asks for explicit state.
-        if self.era == Era::Stateless && access == Access::Change && self.connection.used.len() > 1 {
+        // Agents that share a connection would write into each other's session.
+        if self.unnamed == Unnamed::CurrentIfClear && access == Access::Change {
             let sessions = &self.connection.sessions;
             let unfinished: Vec<&str> = self
                 .connection
                 .used
                 .iter()
                 .filter(|name| sessions.is_unfinished(name).unwrap_or(false))
+                .take(CANDIDATES)
                 .map(SessionName::as_str)
                 .collect();
             if unfinished.len() > 1 {
@@ -116,11 +133,6 @@ impl<'a> Call<'a> {
             }
         }
         Ok(current.clone())
-    }
-
-    fn adopt(&mut self, name: SessionName) {
-        self.connection.used.insert(name.clone());
-        self.connection.current = Some(name);
     }
 
     fn sessions(&self) -> &Sessions {
@@ -143,14 +155,14 @@ impl<'a> Call<'a> {
 
     /// The session to name in the reply to this call.
     pub fn session_name(&self) -> Option<SessionName> {
-        self.session.as_ref().map(|(name, _)| name).or(self.connection.current.as_ref()).cloned()
+        self.opened.as_ref().map(|opened| &opened.name).or(self.connection.current.as_ref()).cloned()
     }
 
     /// The session to name in an error: none where the call is about one that does not exist. `named` is the argument as
     /// it came, which may be anything.
     pub fn failed_session(&self, named: Option<&str>) -> Option<SessionName> {
-        match (&self.session, named) {
-            (Some((name, _)), _) => Some(name.clone()),
+        match (&self.opened, named) {
+            (Some(opened), _) => Some(opened.name.clone()),
             (None, Some(text)) => {
                 SessionName::parse(text).ok().filter(|name| self.connection.sessions.path(name).is_dir())
             }
@@ -160,7 +172,7 @@ impl<'a> Call<'a> {
 
     /// What opening the session or this call repaired.
     pub fn repaired(&self) -> Vec<String> {
-        self.session.as_ref().map(|(_, store)| store.lock().take_repaired()).unwrap_or_default()
+        self.opened.as_ref().map(|opened| opened.store.lock().take_repaired()).unwrap_or_default()
     }
 }
 
@@ -232,8 +244,8 @@ fn plans(number: u64) -> String {
     format!("{number} {}", if number == 1 { "plan" } else { "plans" })
 }
 
-/// A plan's text for a reply. Where it is cut, a sentence says how much is missing and where it stands.
-fn plan_excerpt(text: &str, most: usize, whole: &str) -> String {
+/// A text for a reply. Where it is cut, a sentence says how much is missing and where it stands.
+fn excerpt(text: &str, most: usize, whole: &str) -> String {
     let end = fitting(text, most);
     if end == text.len() {
         return text.to_owned();
@@ -241,7 +253,23 @@ fn plan_excerpt(text: &str, most: usize, whole: &str) -> String {
     format!("{}…\n\n[Cut here: {} more bytes. The whole text: {whole}]", &text[..end], text.len() - end)
 }
 
+/// Texts that share `most` bytes of JSON: the longest are cut to a common length where all together are too long. Each
+/// comes with where it stands whole.
+fn excerpts<const N: usize>(texts: [(&str, &str); N], most: usize) -> [String; N] {
+    let mut cap = most;
+    // A cut text carries a sentence of its own, so that the sum is taken of what would really stand there.
+    while texts.iter().map(|(text, whole)| json_length(&excerpt(text, cap, whole))).sum::<usize>() > most && cap > 0 {
+        cap = cap * 4 / 5;
+    }
+    texts.map(|(text, whole)| excerpt(text, cap, whole))
+}
+
 /// The command that prints a plan whole.
-fn show_command(id: &PlanId, session: &SessionName) -> String {
+fn show_plan(id: &PlanId, session: &SessionName) -> String {
     format!("9plan show --plan {id} {session}")
+}
+
+/// The command that prints the task of a session whole.
+fn show_task(session: &SessionName) -> String {
+    format!("9plan show {session}")
 }

@@ -34,14 +34,22 @@ pub struct Deferred {
 
 /// Puts the active plan back into the queue.
 pub fn defer(call: &mut Call<'_>, args: DeferArgs) -> Result<Deferred, Error> {
-    let store = call.open(args.session_name.as_deref(), Access::Change)?;
-    let placed = store.lock().defer(&args.reason, args.position, call.client())?;
+    let session = call.open(args.session_name.as_deref(), Access::Change)?;
+    let placed = session.store.lock().defer(&args.reason, args.position, call.client())?;
     Ok(Deferred {
         plan_id: placed.id.to_string(),
         plan_path: shown(&placed.path),
         queue_position: placed.position,
         queue_length: placed.counts.queued,
-        next_step: format!("Take the plan at the front with {}.", call.tool("queue_pull")),
+        next_step: if placed.position == 1 {
+            format!(
+                "It comes next again: first see to what it waits for, by {} at the front or by asking the user, then go on with {}.",
+                call.tool("queue_add"),
+                call.tool("queue_pull"),
+            )
+        } else {
+            format!("Take the plan at the front with {}.", call.tool("queue_pull"))
+        },
     })
 }
 
@@ -92,14 +100,18 @@ pub fn discard(call: &mut Call<'_>, args: DiscardArgs) -> Result<Discarded, Erro
 }
 
 fn finish(call: &mut Call<'_>, session_name: Option<&str>, ending: Ending<'_>) -> Result<Finished, Error> {
-    let store = call.open(session_name, Access::Change)?;
-    let store::Finished { id, counts, next } = store.lock().finish(ending, call.client())?;
+    let session = call.open(session_name, Access::Change)?;
+    let store::Finished { id, counts, next } = session.store.lock().finish(ending, call.client())?;
     Ok(Finished {
         plan_id: id.to_string(),
         queue_length: counts.queued,
         completed_count: counts.completed,
         next_step: match &next {
             Some(next) => format!("Take the next plan, {}, with {}.", next.id, call.tool("queue_pull")),
+            None if counts.completed == 0 => format!(
+                "Nothing is queued, and nothing was completed: tell the user, or add what is to be done with {}.",
+                call.tool("queue_add"),
+            ),
             None => format!(
                 "Task complete! 🎉 Nothing is queued any more: report the result to the user, or add what is left with {}.",
                 call.tool("queue_add"),

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Call, GOAL, LONG_TEXT, plan_excerpt, plans, shown};
+use super::{Access, Call, GOAL, LONG_TEXT, excerpt, plans, shown};
 use crate::error::Error;
 use crate::plan::{Plan, Position, clip};
 
@@ -51,13 +51,19 @@ pub fn add(call: &mut Call<'_>, args: AddArgs) -> Result<Added, Error> {
         success_criteria: args.success_criteria,
         notes: String::new(),
     };
-    let store = call.open(args.session_name.as_deref(), Access::Change)?;
-    let added = store.lock().add(&plan.tidied(), args.position, call.client())?;
+    let session = call.open(args.session_name.as_deref(), Access::Change)?;
+    let added = session.store.lock().add(&plan.tidied(), args.position, call.client())?;
     Ok(Added {
         plan_id: added.id.to_string(),
         plan_path: shown(&added.path),
         queue_position: added.position,
-        next_step: format!("Add the next plan; when all are in, take the first with {}.", call.tool("queue_pull")),
+        next_step: match added.active {
+            Some(active) => format!(
+                "Plan {active} is still active: go on with it, or, where you are splitting it, add its other parts and put it back with {}.",
+                call.tool("plan_defer"),
+            ),
+            None => format!("Add the next plan; when all are in, take the first with {}.", call.tool("queue_pull")),
+        },
     })
 }
 
@@ -90,13 +96,13 @@ pub struct Pulled {
 
 /// Takes the plan at the front of the queue and makes it the active one.
 pub fn pull(call: &mut Call<'_>, args: PullArgs) -> Result<Pulled, Error> {
-    let store = call.open(args.session_name.as_deref(), Access::Change)?;
-    let pulled = store.lock().pull(call.client())?;
+    let session = call.open(args.session_name.as_deref(), Access::Change)?;
+    let pulled = session.store.lock().pull(call.client())?;
     let plan_path = shown(&pulled.path);
     Ok(Pulled {
         plan_id: pulled.id.to_string(),
         goal: clip(&pulled.goal, GOAL),
-        plan: plan_excerpt(&pulled.text, LONG_TEXT, &plan_path),
+        plan: excerpt(&pulled.text, LONG_TEXT, &plan_path),
         plan_path,
         queue_length: pulled.counts.queued,
         next_step: format!(

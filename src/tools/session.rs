@@ -5,15 +5,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Call, LONG_TEXT, QueueItem, one_line, plan_excerpt, plans, queue_items, shown, write_queue};
+use super::{Access, Call, GOAL, QueueItem, excerpts, one_line, plans, queue_items, show_task, shown, write_queue};
 use crate::error::Error;
 use crate::plan::clip;
+use crate::store::{ActivePlan, Counts};
 
-/// How much of the task's description a reply repeats.
-const TASK: usize = 2_000;
-
-/// How much of the active plan a reply repeats that also lists the queue.
-const PLAN: usize = LONG_TEXT / 2;
+/// How much of the task and the active plan together a reply repeats that also lists the queue, in bytes of JSON.
+const TEXTS: usize = 14_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct CreateArgs {
@@ -77,37 +75,50 @@ pub struct Resumed {
 
 /// Brings an agent back: all that it needs to go on, in one reply.
 pub fn resume(call: &mut Call<'_>, args: ResumeArgs) -> Result<Resumed, Error> {
-    let store = call.open(Some(&args.session_name), Access::Read)?;
-    let state = store.lock().state()?;
-    let Some(name) = call.session_name() else { return Err(call.sessions().none_current()) };
-    call.sessions().touch(&name);
-    let next_step = match &state.active {
-        Some(active) => format!(
-            "Go on with plan {}; its text is in this reply, what was done so far under Notes. End it with {}, or put it back with {}.",
-            active.id,
+    let session = call.open(Some(&args.session_name), Access::Read)?;
+    let state = session.store.lock().state()?;
+    call.sessions().touch(&session.name);
+    let task = state.task_description.as_deref().unwrap_or_default();
+    let (text, path) =
+        state.active.as_ref().map(|active| (active.text.as_str(), shown(&active.path))).unwrap_or_default();
+    let [task, plan] = excerpts([(task, &show_task(&session.name)), (text, &path)], TEXTS);
+    Ok(Resumed {
+        session_path: shown(&call.sessions().path(&session.name)),
+        task_description: state.task_description.is_some().then_some(task),
+        queue: queue_items(&state.queue),
+        queue_length: state.counts.queued,
+        plan: state.active.is_some().then_some(plan),
+        completed_count: state.counts.completed,
+        next_step: next_step(call, state.active.as_ref(), state.counts),
+        active_plan: state.active.map(ActiveItem::of),
+    })
+}
+
+/// What an agent does that has just come back.
+fn next_step(call: &Call<'_>, active: Option<&ActivePlan>, counts: Counts) -> String {
+    match active {
+        Some(ActivePlan { id, fault: Some(fault), .. }) => format!(
+            "{fault}. The text of plan {id} in this reply is as it was stored before. Put the file right first, then go on with the plan and end it with {}.",
+            call.tool("plan_complete"),
+        ),
+        Some(ActivePlan { id, .. }) => format!(
+            "Go on with plan {id}; its text is in this reply, what was done so far under Notes. End it with {}, or put it back with {}.",
             call.tool("plan_complete"),
             call.tool("plan_defer"),
         ),
-        None if state.counts.queued > 0 => format!("Take the next plan with {}.", call.tool("queue_pull")),
-        None if state.counts.completed > 0 => {
+        None if counts.queued > 0 => format!("Take the next plan with {}.", call.tool("queue_pull")),
+        None if counts.completed > 0 => {
             format!("All plans are done: report the result to the user, or add more with {}.", call.tool("queue_add"))
         }
-        None => format!("Nothing is queued yet: add each plan with {}.", call.tool("queue_add")),
-    };
-    Ok(Resumed {
-        session_path: shown(&call.sessions().path(&name)),
-        task_description: state.task_description.as_deref().map(|task| clip(task, TASK)),
-        queue: queue_items(&state.queue),
-        queue_length: state.counts.queued,
-        plan: state.active.as_ref().map(|active| plan_excerpt(&active.text, PLAN, &shown(&active.path))),
-        active_plan: state.active.map(|active| ActiveItem {
-            id: active.id.to_string(),
-            goal: clip(&active.goal, super::GOAL),
-            file_path: shown(&active.path),
-        }),
-        completed_count: state.counts.completed,
-        next_step,
-    })
+        None => format!("Nothing is queued: add each plan with {}.", call.tool("queue_add")),
+    }
+}
+
+impl ActiveItem {
+    /// The active plan as replies name it.
+    pub fn of(active: ActivePlan) -> Self {
+        Self { id: active.id.to_string(), goal: clip(&active.goal, GOAL), file_path: shown(&active.path) }
+    }
 }
 
 impl fmt::Display for Resumed {

@@ -8,6 +8,7 @@
 mod contract;
 mod demo;
 mod errors;
+mod guidance;
 mod harness;
 mod life;
 mod limits;

@@ -113,7 +113,10 @@ fn null_is_the_same_as_absent() {
     }
     assert_eq!(client.ok("queue_add", arguments).fields["queue_position"], 1);
     let found = client.ok("history_search", json!({ "query": "q", "max_results": null, "session_name": null }));
-    assert_eq!(found.fields, json!({ "session_name": session, "matches": [], "total_matches": 0 }));
+    assert_eq!(
+        found.fields,
+        json!({ "session_name": session, "matches": [], "total_matches": 0, "note": "Try fewer or other words." })
+    );
     client.ok("admin_sessions", json!({ "limit": null }));
     let unnamed = client.ok("session_create", json!({ "task_description": null })).str("session_name").to_owned();
     let resumed = client.ok("session_resume", json!({ "session_name": unnamed })).fields;

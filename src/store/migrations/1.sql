@@ -4,6 +4,9 @@
 ALTER TABLE sessions ADD COLUMN queued_count INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN completed_count INTEGER NOT NULL DEFAULT 0;
 
+-- The temporary file of the last write of the plan's file that was committed. While it is there, that write is not finished.
+ALTER TABLE plans ADD COLUMN staged_file TEXT;
+
 -- The place of a completed plan in the history: the rowid of its text in plans_fts, and of nothing else.
 ALTER TABLE plans ADD COLUMN history_no INTEGER;
 

@@ -156,8 +156,8 @@ fn what_is_no_plan_file_is_an_issue_of_its_own() {
         &mut store,
         &[
             (NoOrphanedFiles, ".aaaaa.x1y2.tmp is left over from an unfinished write."),
-            (FilesMatchDatabase, &format!("Cannot read {}: it is not a file.", place.display())),
             (NoOrphanedFiles, "\"notes.md\" is not a plan file."),
+            (FilesMatchDatabase, &format!("Cannot read {}: it is not a file.", place.display())),
         ],
     );
 }

@@ -161,6 +161,30 @@ fn a_newer_schema_is_refused_and_nothing_is_written() {
     assert!(matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 1 })), "{error}");
 }
 
+#[test]
+fn a_newer_schema_whose_log_is_not_written_back_is_left_as_it_is() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    add(&mut store, "queued");
+    bench.execute("PRAGMA user_version = 99");
+    // What a process leaves that is killed.
+    let killed = Bench::without_database();
+    let files =
+        ["session.db", schema::LOG_NAME].map(|name| (bench.folder.path().join(name), killed.folder.path().join(name)));
+    for (from, to) in &files {
+        fs::copy(from, to).unwrap();
+    }
+    drop(store);
+    let bytes = || files.each_ref().map(|(_, to)| fs::read(to).unwrap());
+    let before = bytes();
+    assert!(!before[1].is_empty());
+
+    let newer = |error: Error| matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 1 }));
+    assert!(newer(killed.try_open().err().unwrap()));
+    assert!(newer(schema::summary(&killed.database()).unwrap_err()));
+    assert!(bytes() == before, "something was written");
+}
+
 fn refusal(bench: &Bench) -> String {
     let error = bench.try_open().err().unwrap();
     assert_eq!(error.category(), "DATABASE_ERROR");

@@ -111,10 +111,41 @@ fn a_file_that_cannot_be_put_in_place_fails_no_call_and_is_written_at_the_next_o
 
     bench.fail_at(None);
     let mut store = bench.open();
-    assert_eq!(store.take_repaired(), [format!("wrote the missing file of queued plan {id} again")]);
+    assert_eq!(store.take_repaired(), [format!("finished writing the file of plan {id}")]);
     assert_eq!(store.take_repaired(), Vec::<String>::new());
     assert_eq!(bench.file(&id), Some(plan_text::render(&plan("queued"))));
     assert_eq!(store.audit().unwrap().issues, []);
+}
+
+#[test]
+fn a_write_that_is_committed_and_not_published_is_finished_before_the_file_is_read() {
+    let bench = Bench::new();
+    let (mut one, mut other) = (bench.open(), bench.open());
+    let id = activate(&mut one, "deferred");
+    bench.fail_at(Step::Publish);
+    one.defer("waits for the key", Position::Back, None).unwrap();
+    // The process that deferred it has not got further, and another goes on.
+    bench.fail_at(None);
+    let pulled = other.pull(None).unwrap();
+    assert!(pulled.text.ends_with("Deferred: waits for the key\n"), "{}", pulled.text);
+    assert_eq!(bench.file(&id).as_deref(), Some(pulled.text.as_str()));
+    complete(&mut other, "done");
+    assert!(other.remembered(&id).unwrap().plan.notes.ends_with("Deferred: waits for the key"));
+    assert_eq!(other.audit().unwrap().issues, []);
+}
+
+#[test]
+fn a_write_that_still_cannot_be_finished_fails_the_call_that_would_read_the_file() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    let id = activate(&mut store, "deferred");
+    bench.fail_at(Step::Publish);
+    store.defer("waits for the key", Position::Back, None).unwrap();
+    let (before, after) = before_and_after(&bench, &mut store, PULL);
+    assert_eq!(before, after);
+    bench.fail_at(None);
+    assert_eq!(store.pull(None).unwrap().id, id);
+    assert!(bench.file(&id).unwrap().ends_with("Deferred: waits for the key\n"));
 }
 
 #[test]
