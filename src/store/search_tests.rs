@@ -75,6 +75,21 @@ fn plans_with_all_the_words_come_before_plans_with_some() {
 }
 
 #[test]
+fn function_words_decide_nothing_where_there_are_others() {
+    let (_bench, mut store) = history(&["Serve posts for the page, that is all", "Write to the log", "Handle GraphQL"]);
+    let found = |store: &mut SessionStore, query: &str| {
+        let found = store.search(query, 10).unwrap();
+        let goals: Vec<String> = found.matches.into_iter().map(|found| found.goal).collect();
+        (goals, found.replaced)
+    };
+    assert_eq!(found(&mut store, "how do we handle the GraphQL"), (vec!["Handle GraphQL".to_owned()], vec![]));
+    assert_eq!(found(&mut store, "what about payments"), (vec![], vec![]));
+    // Alone they are what is asked for, as they stand: `than` is no mistyped `that`.
+    assert_eq!(found(&mut store, "to the").0, ["Write to the log", "Serve posts for the page, that is all"]);
+    assert_eq!(found(&mut store, "than"), (vec![], vec![]));
+}
+
+#[test]
 fn what_a_plan_was_for_and_what_came_of_it_weigh_more_than_the_rest() {
     let bench = Bench::new();
     let mut store = bench.open();

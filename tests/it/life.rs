@@ -175,6 +175,37 @@ fn at_info_the_log_tells_what_happened_and_no_text() {
 }
 
 #[test]
+fn a_failure_in_the_log_names_its_session() {
+    let world = World::new();
+    let mut client = world.server().logging("error").start();
+    let session = client.create("t");
+    let id = client.add("A");
+    std::fs::write(world.plan_file(&session, &id), b"\xff").unwrap();
+    client.fails("queue_pull", json!({}));
+    let log = lines(&client.exit().log);
+    let told: Vec<Value> = log.iter().map(|line| json!([line["level"], line["span"]["session"]])).collect();
+    assert_eq!(told, [json!(["ERROR", session])], "{log:?}");
+}
+
+#[test]
+fn a_long_name_of_a_client_is_cut_in_the_events() {
+    let world = World::new();
+    let mut client = world.server().connect();
+    let hello = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": { "name": "it ".repeat(10_000), "version": "1" },
+    });
+    client.request("initialize", hello);
+    let session = client.create("t");
+    client.add("A");
+    client.exit();
+    let database = rusqlite::Connection::open(world.database(&session)).unwrap();
+    let name: String = database.query_row("SELECT client FROM events", (), |row| row.get(0)).unwrap();
+    assert!(name.starts_with("it it ") && name.ends_with('…') && name.len() <= 100, "{name}");
+}
+
+#[test]
 fn at_debug_the_log_shows_sql_and_the_queue() {
     let (log, session) = logged("debug");
     let lines = lines(&log);
