@@ -74,6 +74,11 @@ impl Sessions {
         self.root.join(name.as_str())
     }
 
+    /// Whether there is a folder of this name, whatever state it is in.
+    pub fn has(&self, name: &SessionName) -> bool {
+        self.path(name).is_dir()
+    }
+
     /// Makes a session under a name that no other process can have taken.
     ///
     /// # Errors
@@ -118,8 +123,7 @@ impl Sessions {
         // Looked at in every call: a link that has taken its place would lead out of the root.
         let whole = is_folder(&plans)?;
         if !whole {
-            let made = private_folder(&plans).and_then(|()| sync_folder(&folder));
-            made.map_err(|error| Error::file("make", &plans, &error))?;
+            private_folders(&plans).map_err(|error| Error::file("make", &plans, &error))?;
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = open.get(name) {

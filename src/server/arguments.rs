@@ -12,6 +12,9 @@ use crate::plan::{MAX_FIELD_BYTES, clip};
 /// How much of a caller's own words a message repeats.
 const ECHO: usize = 100;
 
+/// How many unknown arguments are named.
+const UNKNOWN_NAMED: usize = 10;
+
 /// The arguments as the handler takes them: nulls left out, texts trimmed, whole numbers as integers.
 ///
 /// # Errors
@@ -21,47 +24,48 @@ pub fn check(tool: &str, schema: &JsonObject, given: JsonObject) -> Result<JsonO
     let properties = schema.get("properties").and_then(Value::as_object);
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut problems = Vec::new();
     let mut checked = JsonObject::new();
     let mut unknown = Vec::new();
+    let mut missing = required.clone();
+    let mut unfit = Vec::new();
     for (name, value) in given {
         match properties.and_then(|properties| properties.get(&name)) {
             None => unknown.push(format!("`{}`", clip(&name, ECHO))),
             Some(_) if value.is_null() => {}
-            Some(property) => match checked_value(property, value, required.contains(&name.as_str())) {
-                Ok(value) => drop(checked.insert(name, value)),
-                Err(problem) => problems.push(format!("`{name}` {problem}.")),
-            },
+            Some(property) => {
+                missing.retain(|other| *other != name);
+                match checked_value(property, value, required.contains(&name.as_str())) {
+                    Ok(value) => drop(checked.insert(name, value)),
+                    Err(problem) => unfit.push(format!("`{name}` {problem}.")),
+                }
+            }
         }
     }
-    let missing: Vec<String> = required
-        .iter()
-        .filter(|name| {
-            !checked.contains_key(**name) && !problems.iter().any(|text| text.starts_with(&format!("`{name}` ")))
-        })
-        .map(|name| format!("`{name}`"))
-        .collect();
-    if !missing.is_empty() {
-        problems.insert(0, format!("Missing: {}.", missing.join(", ")));
-    }
-    if !unknown.is_empty() {
-        let listed = unknown.len().min(10);
-        let more = if unknown.len() > listed { format!(" and {} more", unknown.len() - listed) } else { String::new() };
-        problems.insert(0, format!("Unknown: {}{more}.", unknown[..listed].join(", ")));
-    }
-    if problems.is_empty() {
+    if unknown.is_empty() && missing.is_empty() && unfit.is_empty() {
         return Ok(checked);
     }
-    let optional: Vec<&str> = properties
-        .map(|properties| properties.keys().map(String::as_str).filter(|name| !required.contains(name)).collect())
-        .unwrap_or_default();
+    let mut problems = Vec::new();
+    if !unknown.is_empty() {
+        let more = unknown.len().saturating_sub(UNKNOWN_NAMED);
+        unknown.truncate(UNKNOWN_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        problems.push(format!("Unknown: {}{more}.", unknown.join(", ")));
+    }
+    if !missing.is_empty() {
+        problems.push(format!("Missing: `{}`.", missing.join("`, `")));
+    }
+    problems.extend(unfit);
+    let optional = properties.into_iter().flat_map(JsonObject::keys).map(String::as_str);
+    let optional: Vec<&str> = optional.filter(|name| !required.contains(name)).collect();
     Err(Error::validation(problems.join(" "), allowed(tool, &required, &optional)))
 }
 
 /// The arguments that a tool takes, as a suggestion.
 fn allowed(tool: &str, required: &[&str], optional: &[&str]) -> String {
-    let required = if required.is_empty() { String::new() } else { format!(" required {};", required.join(", ")) };
-    format!("Call {tool} again. Allowed:{required} optional {}.", optional.join(", ")).replace("; optional .", ".")
+    let kinds = [("required", required), ("optional", optional)];
+    let listed = kinds.iter().filter(|(_, names)| !names.is_empty());
+    let listed: Vec<String> = listed.map(|(kind, names)| format!("{kind} {}", names.join(", "))).collect();
+    format!("Call {tool} again. Allowed: {}.", listed.join("; "))
 }
 
 fn checked_value(property: &Value, value: Value, required: bool) -> Result<Value, String> {

@@ -45,130 +45,69 @@ enum Effect {
     Destroys,
 }
 
+/// A table of tools, a line each: name, title, effect, function.
+macro_rules! table {
+    ($prefix:expr; $($name:literal $title:literal $effect:ident $handler:path;)*) => {
+        vec![$(route($prefix, $name, $title, include_str!(concat!("tools/", $name, ".md")), Effect::$effect, $handler)),*]
+    };
+}
+
 /// The twelve tools of the core, in the order in which clients list them.
 pub fn core(prefix: &str) -> Vec<Route> {
-    use Effect::{Adds, Destroys, Reads};
-    let text = json!({ "type": "string" });
-    let text_or_null = json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
-    let table = Table { prefix };
-    vec![
-        table.row(
-            "session_create",
-            "Create session",
-            include_str!("tools/session_create.md"),
-            Adds,
-            &text,
-            session::create,
-        ),
-        table.row(
-            "session_resume",
-            "Resume session",
-            include_str!("tools/session_resume.md"),
-            Reads,
-            &text,
-            session::resume,
-        ),
-        table.row("queue_add", "Add plan", include_str!("tools/queue_add.md"), Adds, &text, queue::add),
-        table.row("queue_pull", "Pull next plan", include_str!("tools/queue_pull.md"), Adds, &text, queue::pull),
-        table.row("plan_defer", "Defer active plan", include_str!("tools/plan_defer.md"), Adds, &text, plan::defer),
-        table.row(
-            "plan_complete",
-            "Complete active plan",
-            include_str!("tools/plan_complete.md"),
-            Adds,
-            &text,
-            plan::complete,
-        ),
-        table.row(
-            "plan_discard",
-            "Discard active plan",
-            include_str!("tools/plan_discard.md"),
-            Destroys,
-            &text,
-            plan::discard,
-        ),
-        table.row(
-            "history_search",
-            "Search history",
-            include_str!("tools/history_search.md"),
-            Reads,
-            &text,
-            history::search,
-        ),
-        table.row(
-            "history_get",
-            "Get completed plan",
-            include_str!("tools/history_get.md"),
-            Reads,
-            &text,
-            history::get,
-        ),
-        table.row(
-            "admin_validate",
-            "Validate session",
-            include_str!("tools/admin_validate.md"),
-            Reads,
-            &text,
-            admin::validate,
-        ),
-        table.row(
-            "admin_sessions",
-            "List sessions",
-            include_str!("tools/admin_sessions.md"),
-            Reads,
-            &text_or_null,
-            admin::sessions,
-        ),
-        table.row(
-            "admin_state",
-            "Show session state",
-            include_str!("tools/admin_state.md"),
-            Reads,
-            &text,
-            admin::state,
-        ),
-    ]
+    table! { prefix;
+        "session_create"  "Create session"         Adds      session::create;
+        "session_resume"  "Resume session"         Reads     session::resume;
+        "queue_add"       "Add plan"               Adds      queue::add;
+        "queue_pull"      "Pull next plan"         Adds      queue::pull;
+        "plan_defer"      "Defer active plan"      Adds      plan::defer;
+        "plan_complete"   "Complete active plan"   Adds      plan::complete;
+        "plan_discard"    "Discard active plan"    Destroys  plan::discard;
+        "history_search"  "Search history"         Reads     history::search;
+        "history_get"     "Get completed plan"     Reads     history::get;
+        "admin_validate"  "Validate session"       Reads     admin::validate;
+        "admin_sessions"  "List sessions"          Reads     admin::sessions;
+        "admin_state"     "Show session state"     Reads     admin::state;
+    }
 }
+
+/// The tools by which an agent finds back. A client that loads tools on demand has these at hand.
+const ALWAYS_LOADED: [&str; 3] = ["session_create", "session_resume", "queue_pull"];
+
+/// The tool that is about no session, so that its reply may name none.
+const ABOUT_NO_SESSION: &str = "admin_sessions";
 
 /// Our own text with the prefix that is in force.
 pub fn with_prefix(text: &str, prefix: &str) -> String {
     text.trim().replace(WRITTEN_PREFIX, prefix)
 }
 
-struct Table<'a> {
-    prefix: &'a str,
-}
-
-impl Table<'_> {
-    fn row<A, R>(
-        &self,
-        name: &str,
-        title: &str,
-        description: &str,
-        effect: Effect,
-        session_name: &Value,
-        handler: fn(&mut Call<'_>, A) -> Result<R, Error>,
-    ) -> Route
-    where
-        A: DeserializeOwned + JsonSchema + 'static,
-        R: Serialize + JsonSchema + Display + 'static,
-    {
-        let mut tool = Tool::new(
-            format!("{}{name}", self.prefix),
-            with_prefix(description, self.prefix),
-            Arc::new(schema::input::<A>()),
-        )
-        .with_title(title)
-        .with_raw_output_schema(Arc::new(schema::output::<R>(session_name.clone())))
-        .with_annotations(effect.annotations(title));
-        // These are the ones by which an agent finds back; a client that loads tools on demand has them at hand.
-        if ["session_create", "session_resume", "queue_pull"].contains(&name) {
-            let mut meta = MetaObject::new();
-            meta.0.insert("anthropic/alwaysLoad".to_owned(), json!(true));
-            tool = tool.with_meta(meta);
-        }
-        Route { tool, run: Box::new(move |call, arguments| run(handler, call, arguments)) }
+fn route<A, R>(
+    prefix: &str,
+    name: &str,
+    title: &str,
+    description: &str,
+    effect: Effect,
+    handler: fn(&mut Call<'_>, A) -> Result<R, Error>,
+) -> Route
+where
+    A: DeserializeOwned + JsonSchema + 'static,
+    R: Serialize + JsonSchema + Display + 'static,
+{
+    let mut session_name = json!({ "type": "string" });
+    if name == ABOUT_NO_SESSION {
+        session_name = json!({ "anyOf": [session_name, { "type": "null" }] });
     }
+    let mut tool =
+        Tool::new(format!("{prefix}{name}"), with_prefix(description, prefix), Arc::new(schema::input::<A>()))
+            .with_title(title)
+            .with_raw_output_schema(Arc::new(schema::output::<R>(session_name)))
+            .with_annotations(effect.annotations(title));
+    if ALWAYS_LOADED.contains(&name) {
+        let mut meta = MetaObject::new();
+        meta.0.insert("anthropic/alwaysLoad".to_owned(), json!(true));
+        tool = tool.with_meta(meta);
+    }
+    Route { tool, run: Box::new(move |call, arguments| run(handler, call, arguments)) }
 }
 
 impl Effect {

@@ -36,7 +36,7 @@ use crate::ids::{DRAWS_BEFORE_LONGER, IdGenerator, PLAN_ID_LENGTH};
 use crate::plan::{Plan, PlanId, Position, SessionName, Status};
 use crate::plan_text;
 use content::{read_back, text_for_reading};
-use rows::{active, counts, front, place, queue, record, row_of, set_text};
+use rows::{active, active_id, counts, front, place, queue, record, row_of, set_text};
 
 /// How many queued plans a reply lists.
 pub const QUEUE_SHOWN: usize = 100;
@@ -152,7 +152,7 @@ impl SessionStore {
         set_text(&tx, &id, plan, Some(staged.as_ref()))?;
         record(&tx, &id, "created", None, by)?;
         let counts = counts(&tx)?;
-        let active = active(&tx)?.map(|(id, _)| id);
+        let active = active_id(&tx)?;
         tx.commit()?;
         self.publish(&id, staged);
         self.log_state("plan added", &id, counts);

@@ -116,6 +116,13 @@ pub(super) fn active(db: &Connection) -> Result<Option<(PlanId, Plan)>, Error> {
     first_plan(db, "status = 'active'")
 }
 
+/// The identifier of the active plan, without its text.
+pub(super) fn active_id(db: &Connection) -> Result<Option<PlanId>, Error> {
+    let mut statement = db.prepare_cached("SELECT id FROM plans WHERE status = 'active'")?;
+    let mut rows = statement.query(())?;
+    rows.next()?.map(|row| stored_id(row, 0)).transpose()
+}
+
 /// The plan at the front of the queue, as it is stored.
 pub(super) fn front(db: &Connection) -> Result<Option<(PlanId, Plan)>, Error> {
     first_plan(db, "status = 'queued' ORDER BY queue_position LIMIT 1")

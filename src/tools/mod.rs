@@ -115,7 +115,7 @@ impl<'a> Call<'a> {
     fn implied(&self, access: Access) -> Result<SessionName, Error> {
         let Some(current) = &self.connection.current else { return Err(self.connection.sessions.none_current()) };
         // Agents that share a connection would write into each other's session.
-        if self.unnamed == Unnamed::CurrentIfClear && access == Access::Change {
+        if self.unnamed == Unnamed::CurrentIfClear && access == Access::Change && self.connection.used.len() > 1 {
             let sessions = &self.connection.sessions;
             let unfinished: Vec<&str> = self
                 .connection
@@ -163,9 +163,7 @@ impl<'a> Call<'a> {
     pub fn failed_session(&self, named: Option<&str>) -> Option<SessionName> {
         match (&self.opened, named) {
             (Some(opened), _) => Some(opened.name.clone()),
-            (None, Some(text)) => {
-                SessionName::parse(text).ok().filter(|name| self.connection.sessions.path(name).is_dir())
-            }
+            (None, Some(text)) => SessionName::parse(text).ok().filter(|name| self.connection.sessions.has(name)),
             (None, None) => self.connection.current.clone(),
         }
     }
