@@ -6,10 +6,11 @@ use clap::{Parser, Subcommand};
 
 /// Keeps a coding agent's plans outside its context: an MCP server.
 ///
-/// Without a command it serves MCP over standard input and output; an MCP client starts it so. A session with a
-/// three-word name holds one queue of plans, and `9plan demo` plays one from start to end.
+/// Without a command it serves MCP over standard input and output; an MCP
+/// client starts it so. A session with a three-word name holds one queue of
+/// plans, and `9plan demo` plays one from start to end.
 #[derive(Debug, Parser)]
-#[command(name = "9plan", version, after_help = ENVIRONMENT)]
+#[command(name = "9plan", version, verbatim_doc_comment, after_help = ENVIRONMENT)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -32,8 +33,9 @@ pub enum Command {
 
 const ENVIRONMENT: &str = "\
 Environment:
-  NINEPLAN_SESSIONS_PATH  Where sessions are kept [default: 9plan/sessions in the user's data folder]
-  NINEPLAN_LOG_LEVEL      debug, info, warn or error [default: info]; the log goes to standard error
+  NINEPLAN_SESSIONS_PATH  Where sessions are kept
+                          [default: 9plan/sessions in the user's data folder]
+  NINEPLAN_LOG_LEVEL      debug, info, warn or error [default: info]
   NINEPLAN_TRANSPORT      stdio [default: stdio]
   NINEPLAN_TOOL_PREFIX    What the tools' names begin with [default: 9plan_]
   NINEPLAN_TOOLSETS       Which tools are served [default: core]";

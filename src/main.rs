@@ -48,9 +48,10 @@ use sessions::Sessions;
 /// What is said to a person who starts the server by hand.
 const WAITING: &str = "\
 9plan is an MCP server and waits for a client on standard input.
-An MCP client starts it by itself once it is configured with this command, for example:
+An MCP client starts it by itself once it is told to, for example so:
   claude mcp add 9plan -- 9plan
-`9plan demo` shows a session without a client; `9plan --help` says more. Ctrl-D or Ctrl-C ends.";
+`9plan demo` shows a session without a client; `9plan --help` says more.
+Ctrl-D or Ctrl-C ends it.";
 
 /// The exit code for a wrong use of the program, as clap has it too.
 const USAGE: u8 = 2;

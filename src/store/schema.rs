@@ -95,19 +95,17 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     let version = version(&db, path)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.set_prepared_statement_cache_capacity(64);
-    if version == latest() {
-        set_journal(&db)?;
-        return Ok(db);
-    }
     set_journal(&db)?;
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have been here in the meantime.
-    let from = version_of(&tx)?;
-    if from < latest() {
-        tracing::info!(path = %path.display(), from, to = latest(), "migrating a session");
-        migrate(&tx, path.parent().unwrap_or(path), from)?;
+    if version < latest() {
+        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have been here in the meantime.
+        let from = version_of(&tx)?;
+        if from < latest() {
+            tracing::info!(session = %name, from, to = latest(), "migrating a session");
+            migrate(&tx, path.parent().unwrap_or(path), from)?;
+        }
+        tx.commit()?;
     }
-    tx.commit()?;
     Ok(db)
 }
 
