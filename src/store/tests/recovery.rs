@@ -28,7 +28,7 @@ impl Bench {
     /// Writes a file as it was some minutes ago.
     fn write_aged(path: &PathBuf, text: &str, minutes: u64) {
         fs::write(path, text).unwrap();
-        let time = SystemTime::UNIX_EPOCH + Duration::from_hours(400_000) - Duration::from_mins(minutes);
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_440_000_000 - 60 * minutes);
         File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
     }
 
