@@ -164,7 +164,7 @@ mod tests {
         let places = Places {
             home: Some("/home/ada".into()),
             data: Some("/home/ada/data".into()),
-            current: Some("/work".into()),
+            current: Some("/project".into()),
         };
         let lookup = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
         Config::read(lookup, &places)
@@ -210,7 +210,7 @@ mod tests {
             colour: false,
         };
         assert_eq!(config, Ok(expected));
-        assert_eq!(read(&[("NINEPLAN_SESSIONS_PATH", "here")]).unwrap().sessions_root, Path::new("/work/here"));
+        assert_eq!(read(&[("NINEPLAN_SESSIONS_PATH", "here")]).unwrap().sessions_root, Path::new("/project/here"));
     }
 
     #[test]
