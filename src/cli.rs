@@ -38,4 +38,5 @@ Environment:
   NINEPLAN_LOG_LEVEL      debug, info, warn or error [default: info]
   NINEPLAN_TRANSPORT      stdio [default: stdio]
   NINEPLAN_TOOL_PREFIX    What the tools' names begin with [default: 9plan_]
-  NINEPLAN_TOOLSETS       Which tools are served [default: core]";
+  NINEPLAN_TOOLSETS       Which tools are served [default: core]
+  NO_COLOR                Set to anything, terminals get no colour";

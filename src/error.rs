@@ -57,6 +57,10 @@ pub enum DatabaseFault {
 pub const CHECK_AND_RETRY: &str =
     "Nothing was changed. See that the folder exists, is writable and has room, then call again.";
 
+/// The remedy for a database that is lost. A log of the old one beside a restored one would spoil that too.
+const RESTORE: &str = "Move session.db aside, with session.db-wal and session.db-shm if they are there, and put a backup of \
+                       session.db in its place. The plan files beside it are as they were.";
+
 impl Error {
     /// The category, as it stands in a reply.
     pub fn category(&self) -> &'static str {
@@ -86,6 +90,9 @@ impl Error {
                     "It is the plan being worked on: finish it with {prefix}plan_complete, then it is in the history."
                 )
             }
+            Self::PlanNotFound { found: Some(Status::Discarded), .. } => {
+                format!("Discarded plans are not shown again; {prefix}history_search finds the completed ones.")
+            }
             Self::PlanNotFound { .. } => format!("Find the plan with {prefix}history_search."),
             Self::NoActivePlan { queued: 0, .. } => {
                 format!(
@@ -96,6 +103,9 @@ impl Error {
             Self::PlanAlreadyActive { .. } => format!(
                 "Finish it first: {prefix}plan_complete when it is done, {prefix}plan_defer to put it back, {prefix}plan_discard to give it up."
             ),
+            Self::QueueEmpty { ever_queued: true, completed: 0 } => {
+                format!("Nothing was completed: tell the user, or add what is to be done with {prefix}queue_add.")
+            }
             Self::QueueEmpty { ever_queued: true, .. } => {
                 format!("Report the result to the user. If work is left, add it with {prefix}queue_add.")
             }
@@ -193,11 +203,9 @@ impl DatabaseFault {
         };
         match self {
             Self::Newer { .. } => "Update 9plan to the version that made this session. Nothing was changed.",
-            Self::NotASession(_) => "Restore session.db from a backup. The plan files beside it are as they were.",
+            Self::NotASession(_) => RESTORE,
             fault if fault.is_busy() => "Nothing was changed. Call again in a moment.",
-            fault if fault.is(&[DatabaseCorrupt, NotADatabase]) => {
-                "Restore session.db from a backup. The plan files beside it are as they were."
-            }
+            fault if fault.is(&[DatabaseCorrupt, NotADatabase]) => RESTORE,
             fault if fault.is(&[DiskFull, SystemIoFailure, ReadOnly, CannotOpen, PermissionDenied]) => {
                 "Nothing was changed. See that the disk has room and that the session's folder is writable, then call again."
             }

@@ -52,15 +52,7 @@ pub trait PlanFiles: Send {
     /// `FILE_SYSTEM_ERROR`.
     fn list(&self) -> Result<Vec<Entry>, Error>;
 
-    /// Puts a text in its place that was staged and committed, but not published. Where the plan's file was edited since,
-    /// the edit stays. True where there was something to put in place; safe at any time and in any process.
-    ///
-    /// # Errors
-    ///
-    /// `FILE_SYSTEM_ERROR`.
-    fn finish(&self, leftover: &Leftover) -> Result<bool, Error>;
-
-    /// Removes a temporary file whose change was never committed.
+    /// Removes a temporary file, if it is there. Whoever staged it then publishes nothing.
     ///
     /// # Errors
     ///
@@ -73,12 +65,13 @@ pub trait Staged {
     /// The name of its temporary file, different for each.
     fn name(&self) -> &str;
 
-    /// Puts the text in its place, and syncs the folder. Another process may have done so already.
+    /// Puts the text in its place, and syncs the folder: if the place still holds `seen`, the bytes that the text was made
+    /// from, or nothing where there was nothing. An edit made in the meantime stays, and the text is dropped.
     ///
     /// # Errors
     ///
-    /// `FILE_SYSTEM_ERROR`; the temporary file stays, for [`PlanFiles::finish`].
-    fn publish(self: Box<Self>) -> Result<(), Error>;
+    /// `FILE_SYSTEM_ERROR`.
+    fn publish(self: Box<Self>, seen: Option<&[u8]>) -> Result<(), Error>;
 }
 
 /// One name in `plans/`.
@@ -171,20 +164,6 @@ impl PlanFiles for DiskPlanFiles {
         Ok(entries)
     }
 
-    fn finish(&self, leftover: &Leftover) -> Result<bool, Error> {
-        let (staged, place) = (self.folder.join(&leftover.name), self.path(&leftover.id));
-        let changed = |path: &Path| fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
-        let Ok(written) = changed(&staged) else { return Ok(false) };
-        if changed(&place).is_ok_and(|edited| edited > written) {
-            return remove_file(&staged).map(|()| false);
-        }
-        match fs::rename(&staged, &place).and_then(|()| sync_folder(&self.folder)) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(Error::file("write", &place, &error)),
-        }
-    }
-
     fn abandon(&self, leftover: &Leftover) -> Result<(), Error> {
         remove_file(&self.folder.join(&leftover.name))
     }
@@ -233,17 +212,18 @@ impl Staged for StagedFile {
         &self.name
     }
 
-    fn publish(self: Box<Self>) -> Result<(), Error> {
+    fn publish(self: Box<Self>, seen: Option<&[u8]>) -> Result<(), Error> {
         let Self { staged, place, .. } = *self;
-        let folder = place.parent().unwrap_or(&place);
-        let failed = |error: io::Error| Error::file("write", &place, &error);
+        if DiskPlanFiles::read_file(&place)?.as_deref() != seen {
+            return Ok(());
+        }
         match staged.persist(&place) {
-            Ok(()) => sync_folder(folder).map_err(failed),
-            Err(lost) if lost.error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(lost) => {
-                let _ = lost.path.keep();
-                Err(failed(lost.error))
+            Ok(()) => {
+                sync_folder(place.parent().unwrap_or(&place)).map_err(|error| Error::file("write", &place, &error))
             }
+            // Another process needed the plan meanwhile, and took the text out of its row.
+            Err(lost) if lost.error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(lost) => Err(Error::file("write", &place, &lost.error)),
         }
     }
 }
@@ -307,6 +287,8 @@ pub mod fakes {
         /// What is staged, by the name of its temporary file.
         pub staged: BTreeMap<String, (PlanId, Vec<u8>)>,
         pub fails_at: Option<Step>,
+        /// What somebody writes into a plan's file while a change of it is staged.
+        pub edit_when_staged: Option<Vec<u8>>,
         stagings: u32,
     }
 
@@ -326,7 +308,6 @@ pub mod fakes {
     struct MemoryStaged {
         files: MemoryPlanFiles,
         name: String,
-        kept: bool,
     }
 
     impl Staged for MemoryStaged {
@@ -334,10 +315,11 @@ pub mod fakes {
             &self.name
         }
 
-        fn publish(mut self: Box<Self>) -> Result<(), Error> {
-            self.kept = true;
+        fn publish(self: Box<Self>, seen: Option<&[u8]>) -> Result<(), Error> {
             let mut folder = self.files.at(Step::Publish)?;
-            if let Some((id, text)) = folder.staged.remove(&self.name) {
+            if let Some((id, text)) = folder.staged.remove(&self.name)
+                && folder.files.get(&id).map(Vec::as_slice) == seen
+            {
                 folder.files.insert(id, text);
             }
             Ok(())
@@ -346,9 +328,7 @@ pub mod fakes {
 
     impl Drop for MemoryStaged {
         fn drop(&mut self) {
-            if !self.kept {
-                self.files.0.lock().unwrap().staged.remove(&self.name);
-            }
+            self.files.0.lock().unwrap().staged.remove(&self.name);
         }
     }
 
@@ -362,7 +342,10 @@ pub mod fakes {
             folder.stagings += 1;
             let name = format!(".{id}.{}.tmp", folder.stagings);
             folder.staged.insert(name.clone(), (id.clone(), text.into()));
-            Ok(Box::new(MemoryStaged { files: self.clone(), name, kept: false }))
+            if let Some(edit) = folder.edit_when_staged.take() {
+                folder.files.insert(id.clone(), edit);
+            }
+            Ok(Box::new(MemoryStaged { files: self.clone(), name }))
         }
 
         fn read(&self, id: &PlanId) -> Result<Option<Vec<u8>>, Error> {
@@ -383,18 +366,10 @@ pub mod fakes {
             Ok(folder.files.keys().cloned().map(Entry::Plan).chain(leftovers).collect())
         }
 
-        fn finish(&self, leftover: &Leftover) -> Result<bool, Error> {
-            if !self.0.lock().unwrap().staged.contains_key(&leftover.name) {
-                return Ok(false);
-            }
-            let mut folder = self.at(Step::Publish)?;
-            let (id, text) = folder.staged.remove(&leftover.name).unwrap();
-            folder.files.insert(id, text);
-            Ok(true)
-        }
-
         fn abandon(&self, leftover: &Leftover) -> Result<(), Error> {
-            self.at(Step::Remove)?.staged.remove(&leftover.name);
+            if self.0.lock().unwrap().staged.contains_key(&leftover.name) {
+                self.at(Step::Remove)?.staged.remove(&leftover.name);
+            }
             Ok(())
         }
     }
@@ -422,7 +397,7 @@ mod tests {
         let id = PlanId::exact("k7f3m").unwrap();
         drop(files.stage(&id, "one").unwrap());
         assert_eq!(files.list().unwrap(), []);
-        files.stage(&id, "one").unwrap().publish().unwrap();
+        files.stage(&id, "one").unwrap().publish(None).unwrap();
         files.remove(&id, b"two").unwrap();
         assert_eq!(files.read(&id).unwrap().as_deref(), Some(&b"one"[..]));
         files.remove(&id, b"one").unwrap();
@@ -430,16 +405,41 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_has_published_is_not_published_again() {
+    fn an_edit_made_since_the_text_was_staged_stays() {
         let folder = tempfile::tempdir().unwrap();
         let files = DiskPlanFiles::new(folder.path().to_owned());
         let id = PlanId::exact("k7f3m").unwrap();
-        let staged = files.stage(&id, "one").unwrap();
-        let leftover = Leftover::of(&id, staged.name().to_owned()).unwrap();
-        assert!(files.finish(&leftover).unwrap());
-        assert!(!files.finish(&leftover).unwrap());
+        let staged = files.stage(&id, "new").unwrap();
         fs::write(files.path(&id), "edited").unwrap();
-        staged.publish().unwrap();
-        assert_eq!(files.read(&id).unwrap().as_deref(), Some(&b"edited"[..]));
+        staged.publish(None).unwrap();
+        files.stage(&id, "new").unwrap().publish(Some(b"old")).unwrap();
+        assert_eq!(fs::read_to_string(files.path(&id)).unwrap(), "edited");
+        files.stage(&id, "new").unwrap().publish(Some(b"edited")).unwrap();
+        assert_eq!(fs::read_to_string(files.path(&id)).unwrap(), "new");
+        assert_eq!(files.list().unwrap(), [Entry::Plan(id)]);
+    }
+
+    #[test]
+    fn what_another_process_has_abandoned_is_not_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = DiskPlanFiles::new(folder.path().to_owned());
+        let id = PlanId::exact("k7f3m").unwrap();
+        let staged = files.stage(&id, "new").unwrap();
+        files.abandon(&Leftover::of(&id, staged.name().to_owned()).unwrap()).unwrap();
+        staged.publish(None).unwrap();
+        assert_eq!(files.list().unwrap(), []);
+    }
+
+    #[test]
+    fn a_file_of_more_than_sixteen_mebibytes_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = DiskPlanFiles::new(folder.path().to_owned());
+        let id = PlanId::exact("k7f3m").unwrap();
+        let file = File::create(files.path(&id)).unwrap();
+        file.set_len(MAX_FILE_BYTES).unwrap();
+        assert!(files.read(&id).is_ok());
+        file.set_len(MAX_FILE_BYTES + 1).unwrap();
+        let error = files.read(&id).unwrap_err().to_string();
+        assert!(error.ends_with("it is larger than 16 MiB"), "{error}");
     }
 }

@@ -164,14 +164,17 @@ impl Plan {
         Self::from_sections([context, goal, inputs, outputs, approach, success_criteria, notes].map(|text| tidy(&text)))
     }
 
-    /// Adds a paragraph at the end of the notes. `stamp` is `YYYY-MM-DD HH:MM`, UTC.
-    pub fn add_note(&mut self, stamp: &str, event: &str, text: &str) {
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        if !self.notes.is_empty() {
-            self.notes.push_str("\n\n");
-        }
-        self.notes.push_str(&format!("[{stamp}] {event}: {}", lines.join("\n")));
+    /// Adds a paragraph at the end of the notes.
+    pub fn add_note(&mut self, note: &str) {
+        let gap = if self.notes.is_empty() { "" } else { "\n\n" };
+        self.notes = format!("{}{gap}{note}", self.notes);
     }
+}
+
+/// A paragraph for the notes of a plan. `stamp` is `YYYY-MM-DD HH:MM`, UTC.
+pub fn note(stamp: &str, event: &str, text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    format!("[{stamp}] {event}: {}", lines.join("\n"))
 }
 
 /// Line ends made LF, blank lines at the start and white space at the end taken off.
@@ -251,7 +254,8 @@ mod tests {
     #[test]
     fn a_note_is_one_paragraph() {
         let mut plan = Plan { notes: "half done".into(), ..Plan::default() };
-        plan.add_note("2026-01-02 03:04", "Deferred", "waits for\n\n- auth\n\n\n- keys");
+        let note = note("2026-01-02 03:04", "Deferred", "waits for\n\n- auth\r\n \n\n- keys");
+        plan.add_note(&note);
         assert_eq!(plan.notes, "half done\n\n[2026-01-02 03:04] Deferred: waits for\n- auth\n- keys");
     }
 

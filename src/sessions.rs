@@ -100,12 +100,14 @@ impl Sessions {
         let plans = folder.join(PLANS);
         let made = private_folder(&plans)
             .map_err(|error| Error::file("make", &plans, &error))
-            .and_then(|()| schema::create(&folder, &name, task))
-            .and_then(|()| sync_folder(&self.root).map_err(|error| Error::file("sync", &self.root, &error)));
+            .and_then(|()| schema::create(&folder, &name, task));
         if let Err(error) = made {
             // Nobody else can have put anything there yet; a folder that is not empty stays.
             let _ = fs::remove_dir(&plans).and_then(|()| fs::remove_dir(&folder));
             return Err(error);
+        }
+        if let Err(error) = sync_folder(&self.root) {
+            tracing::warn!(session = %name, %error, "the sessions root cannot be synced");
         }
         tracing::info!(session = %name, "session created");
         Ok(name)
@@ -369,6 +371,31 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_log_is_no_use_of_a_session() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a", "b-b-b"]);
+        for hours in 1..=2 {
+            let name = sessions.create(None).unwrap();
+            age(&sessions, &name, hours);
+        }
+        let log = sessions.path(&name("b-b-b")).join(schema::LOG_NAME);
+        fs::write(&log, "").unwrap();
+        assert_eq!(sessions.recent(), [name("a-a-a"), name("b-b-b")]);
+        fs::write(&log, "x").unwrap();
+        assert_eq!(sessions.recent(), [name("b-b-b"), name("a-a-a")]);
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_made_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        // Too long for SQLite, not for the disk.
+        let long = (0..5).fold(root.path().to_owned(), |path, _| path.join("long".repeat(30)));
+        let sessions = sessions(&long, &["a-a-a"]);
+        assert!(matches!(sessions.create(None), Err(Error::Database(_))));
+        assert_eq!(fs::read_dir(long.join("sessions")).unwrap().count(), 0);
+    }
+
+    #[test]
     fn listing_leaves_no_file_behind() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
@@ -407,7 +434,8 @@ mod tests {
 
         fs::remove_file(&plans).unwrap();
         let store = sessions.store(&name).unwrap();
-        assert!(plans.is_dir());
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::symlink_metadata(&plans).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o700);
         assert_eq!(store.lock().audit().unwrap().issues, []);
     }
 
@@ -420,6 +448,12 @@ mod tests {
             sessions.store(name).unwrap();
             assert!(sessions.open.lock().unwrap().len() <= OPEN_AT_ONCE);
         }
+        // One that is in use stays, so that nobody else opens it a second time.
+        let used = sessions.store(&names[0]).unwrap();
+        for name in &names {
+            sessions.store(name).unwrap();
+        }
+        assert!(Arc::ptr_eq(&used.0, &sessions.store(&names[0]).unwrap().0));
     }
 
     #[test]

@@ -19,6 +19,10 @@ pub fn run(sessions: &Sessions, session: &str, plan: Option<&str>) -> Result<(),
     let name = SessionName::parse(session)?;
     let plan = plan.map(PlanId::parse).transpose()?;
     let store = sessions.store(&name)?;
+    for repair in store.lock().take_repaired() {
+        // Standard error may be closed, which is no reason to fail.
+        let _ = writeln!(io::stderr(), "9plan: {repair}");
+    }
     let text = match plan {
         Some(id) => store.lock().text_of(&id)?,
         None => format!("{}\n", store.lock().state()?.task_description.unwrap_or_default()),

@@ -37,9 +37,9 @@ pub struct Reply {
 /// What a tool does to a session, for the client's permission dialog. No tool reaches outside.
 #[derive(Clone, Copy)]
 enum Effect {
-    /// Looks only.
+    /// Looks only. That opening a session may repair its files is no effect of a tool.
     Reads,
-    /// Adds or moves something; called twice it does it twice.
+    /// Adds or moves something.
     Adds,
     /// Takes something from sight that no tool brings back.
     Destroys,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 
-use super::recovery;
+use super::content::says;
 use super::rows::{counts, row_of, stored_id};
 use crate::error::Error;
 use crate::files::{Entry, PlanFiles};
@@ -171,7 +171,7 @@ fn orphan(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<String,
     let Some((status, plan)) = row_of(db, id)? else {
         return Ok(format!("{id}.txt belongs to no plan of this session."));
     };
-    let same = matches!(files.read(id), Ok(Some(bytes)) if recovery::says(&bytes, &plan));
+    let same = matches!(files.read(id), Ok(Some(bytes)) if says(files, id, &bytes, &plan));
     let content = if same { "is still there" } else { "is still there and differs from what is stored" };
     Ok(format!("The file of {} plan {id} {content}.", status.as_str()))
 }

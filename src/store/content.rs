@@ -1,48 +1,80 @@
 //! The content of a plan: what its file says, as long as it has one.
 //!
-//! Owns the reading of a plan file beside its row. Changes no row; a write that another process has not got to publishing
-//! is finished first.
+//! Owns the reading of a plan file beside its row, and what becomes of a change that has not got from the row into the
+//! file. Changes no row.
 
-use rusqlite::Connection;
+use rusqlite::Transaction;
 
-use super::rows::staged_file;
+use super::rows::unfinished;
 use crate::error::Error;
 use crate::files::PlanFiles;
 use crate::plan::{Plan, PlanId};
 use crate::plan_text;
 
-/// The content of a plan as its file has it, and the bytes of that file if there is one.
+/// A plan as it stands, and the file that it was read from.
+pub(super) struct Content {
+    pub plan: Plan,
+    /// The bytes of the file, if there is one.
+    pub file: Option<Vec<u8>>,
+    /// The note that the plan has and the file has not, so that the file is to be written again.
+    pub missing_note: Option<String>,
+}
+
+/// Reads a plan for a transition, which holds the write lock. Of a change that was committed and not published, by this
+/// process or another, nothing is lost: a missing file is replaced by the row, a missing note is added.
+///
+/// # Errors
+///
+/// `FILE_SYSTEM_ERROR` where the file cannot be read, or `DATABASE_ERROR`.
 pub(super) fn read_back(
-    db: &Connection,
+    tx: &Transaction<'_>,
     files: &dyn PlanFiles,
     id: &PlanId,
     stored: Plan,
-) -> Result<(Plan, Option<Vec<u8>>), Error> {
-    // Another process may have committed a write of the file and not have got to publishing it.
-    if let Some(leftover) = staged_file(db, id)? {
-        files.finish(&leftover)?;
+) -> Result<Content, Error> {
+    let (staged, note) = unfinished(tx, id)?;
+    if let Some(leftover) = staged {
+        files.abandon(&leftover)?;
     }
-    let Some(bytes) = files.read(id)? else { return Ok((stored, None)) };
-    let mut plan = plan_text::parse(&bytes).map_err(|fault| {
+    let file = files.read(id)?;
+    let mut plan = match &file {
+        Some(bytes) => parsed(files, id, bytes, stored)?,
+        None => stored,
+    };
+    let missing_note = note.filter(|note| !plan.notes.contains(note.as_str()));
+    if let Some(note) = &missing_note {
+        plan.add_note(note);
+    }
+    Ok(Content { plan, file, missing_note })
+}
+
+/// A plan's file as text, or its stored text and, if there is a file, why it cannot be read.
+pub(super) fn text_for_reading(files: &dyn PlanFiles, id: &PlanId, stored: Plan) -> (String, Option<Error>) {
+    let as_stored = plan_text::render(&stored);
+    let read = files.read(id).and_then(|file| match file {
+        Some(bytes) => parsed(files, id, &bytes, stored).map(|_| Some(bytes)),
+        None => Ok(None),
+    });
+    match read {
+        Ok(Some(bytes)) => (String::from_utf8_lossy(&bytes).into_owned(), None),
+        Ok(None) => (as_stored, None),
+        Err(fault) => (as_stored, Some(fault)),
+    }
+}
+
+/// The plan that a file holds. Its goal may not be empty, so that it then stays as it was.
+fn parsed(files: &dyn PlanFiles, id: &PlanId, bytes: &[u8], stored: Plan) -> Result<Plan, Error> {
+    let mut plan = plan_text::parse(bytes).map_err(|fault| {
         Error::in_the_way("read", &files.path(id), format!("it is not UTF-8 at byte {}", fault.offset))
     })?;
     if plan.goal.is_empty() {
         plan.goal = stored.goal;
     }
-    Ok((plan, Some(bytes)))
+    Ok(plan)
 }
 
-/// A plan's file as text, or its stored text and why the file cannot be read.
-pub(super) fn text_for_reading(
-    db: &Connection,
-    files: &dyn PlanFiles,
-    id: &PlanId,
-    stored: Plan,
-) -> (String, Option<Error>) {
-    let as_stored = plan_text::render(&stored);
-    match read_back(db, files, id, stored) {
-        Ok((_, Some(bytes))) => (String::from_utf8_lossy(&bytes).into_owned(), None),
-        Ok((_, None)) => (as_stored, None),
-        Err(fault) => (as_stored, Some(fault)),
-    }
+/// Whether a file holds just the text of a plan.
+pub(super) fn says(files: &dyn PlanFiles, id: &PlanId, bytes: &[u8], plan: &Plan) -> bool {
+    let stored = plan.clone().tidied();
+    parsed(files, id, bytes, stored.clone()).is_ok_and(|read| read == stored)
 }

@@ -40,8 +40,8 @@ pub struct Match {
     pub id: PlanId,
     pub goal: String,
     pub outcome: String,
-    /// Above 2 for the plan whose id was asked for, between 1 and 2 for one that holds all the words, below 1 for one that
-    /// holds some.
+    /// 3 for the plan whose id was asked for, from 1 to below 2 for one that holds all the words, below 1 for one that holds
+    /// some.
     pub score: f64,
 }
 

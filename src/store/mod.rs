@@ -33,9 +33,9 @@ pub use schema::Summary;
 use crate::error::Error;
 use crate::files::{PlanFiles, Staged};
 use crate::ids::{DRAWS_BEFORE_LONGER, IdGenerator, PLAN_ID_LENGTH};
-use crate::plan::{Plan, PlanId, Position, SessionName, Status};
+use crate::plan::{self, Plan, PlanId, Position, SessionName, Status};
 use crate::plan_text;
-use content::{read_back, text_for_reading};
+use content::{Content, read_back, text_for_reading};
 use rows::{active, active_id, counts, front, place, queue, record, row_of, set_text};
 
 /// How many queued plans a reply lists.
@@ -149,12 +149,12 @@ impl SessionStore {
         )?
         .execute((id.as_str(), place(&tx, position)?, &plan.goal))?;
         let staged = self.files.stage(&id, &plan_text::render(plan))?;
-        set_text(&tx, &id, plan, Some(staged.as_ref()))?;
+        set_text(&tx, &id, plan, Some(staged.as_ref()), None)?;
         record(&tx, &id, "created", None, by)?;
         let counts = counts(&tx)?;
         let active = active_id(&tx)?;
         tx.commit()?;
-        self.publish(&id, staged);
+        self.publish(&id, staged, None);
         self.log_state("plan added", &id, counts);
         Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active })
     }
@@ -174,25 +174,28 @@ impl SessionStore {
             let ever_queued = tx.query_row("SELECT EXISTS (SELECT 1 FROM plans)", (), |row| row.get(0))?;
             return Err(Error::QueueEmpty { completed: counts(&tx)?.completed, ever_queued });
         };
-        let (plan, file) = read_back(&tx, self.files.as_ref(), &id, stored)?;
-        let (text, missing) = if let Some(bytes) = file {
-            (String::from_utf8_lossy(&bytes).into_owned(), None)
-        } else {
-            let text = plan_text::render(&plan);
-            let staged = self.files.stage(&id, &text)?;
-            record(&tx, &id, "repaired", Some("wrote the missing file again"), None)?;
-            (text, Some(staged))
+        let Content { plan, file, missing_note } = read_back(&tx, self.files.as_ref(), &id, stored)?;
+        let (text, staged) = match &file {
+            Some(bytes) if missing_note.is_none() => (String::from_utf8_lossy(bytes).into_owned(), None),
+            _ => {
+                let text = plan_text::render(&plan);
+                let staged = self.files.stage(&id, &text)?;
+                (text, Some(staged))
+            }
         };
+        if file.is_none() {
+            record(&tx, &id, "repaired", Some("wrote the missing file again"), None)?;
+        }
         tx.prepare_cached("UPDATE plans SET status = 'active', queue_position = NULL WHERE id = ?1")?
             .execute([id.as_str()])?;
-        set_text(&tx, &id, &plan, missing.as_deref())?;
+        set_text(&tx, &id, &plan, staged.as_deref(), missing_note.as_deref())?;
         record(&tx, &id, "pulled", None, by)?;
         let counts = counts(&tx)?;
         tx.commit()?;
-        if let Some(staged) = missing {
+        let published = staged.is_some_and(|staged| self.publish(&id, staged, file.as_deref()));
+        if published && file.is_none() {
             tracing::warn!(session = %self.name, plan = %id, "the plan file was missing and is written again");
             self.repaired.push(format!("wrote the missing file of plan {id} again"));
-            self.publish(&id, staged);
         }
         tracing::info!(session = %self.name, plan = %id, "plan pulled");
         self.log_state("plan pulled", &id, counts);
@@ -207,17 +210,19 @@ impl SessionStore {
     pub fn defer(&mut self, reason: &str, position: Position, by: Option<&str>) -> Result<Placed, Error> {
         let tx = begin(&mut self.db)?;
         let (id, stored) = expect_active(&tx, "defer")?;
-        let (mut plan, _) = read_back(&tx, self.files.as_ref(), &id, stored)?;
+        let Content { mut plan, file, missing_note } = read_back(&tx, self.files.as_ref(), &id, stored)?;
         let stamp: String = tx.query_row("SELECT strftime('%Y-%m-%d %H:%M', 'now')", (), |row| row.get(0))?;
-        plan.add_note(&stamp, "Deferred", reason);
+        let note = plan::note(&stamp, "Deferred", reason);
+        plan.add_note(&note);
+        let pending: Vec<String> = missing_note.into_iter().chain([note]).collect();
         tx.prepare_cached("UPDATE plans SET status = 'queued', queue_position = ?2 WHERE id = ?1")?
             .execute((id.as_str(), place(&tx, position)?))?;
         let staged = self.files.stage(&id, &plan_text::render(&plan))?;
-        set_text(&tx, &id, &plan, Some(staged.as_ref()))?;
+        set_text(&tx, &id, &plan, Some(staged.as_ref()), Some(&pending.join("\n\n")))?;
         record(&tx, &id, "deferred", Some(reason), by)?;
         let counts = counts(&tx)?;
         tx.commit()?;
-        self.publish(&id, staged);
+        self.publish(&id, staged, file.as_deref());
         self.log_state("plan deferred", &id, counts);
         Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active: None })
     }
@@ -234,13 +239,13 @@ impl SessionStore {
         };
         let tx = begin(&mut self.db)?;
         let (id, stored) = expect_active(&tx, verb)?;
-        let (plan, file) = read_back(&tx, self.files.as_ref(), &id, stored)?;
+        let Content { plan, file, .. } = read_back(&tx, self.files.as_ref(), &id, stored)?;
         tx.prepare_cached(
             "UPDATE plans SET status = ?2, outcome = ?3, completed_at = iif(?2 = 'completed', datetime('now'), NULL)
              WHERE id = ?1",
         )?
         .execute((id.as_str(), status.as_str(), said))?;
-        set_text(&tx, &id, &plan, None)?;
+        set_text(&tx, &id, &plan, None, None)?;
         if status == Status::Completed {
             history::append(&tx, &id, &plan, said)?;
         }
@@ -270,7 +275,7 @@ impl SessionStore {
         let active = match active(&tx)? {
             Some((id, plan)) => {
                 let goal = plan.goal.clone();
-                let (text, fault) = text_for_reading(&tx, self.files.as_ref(), &id, plan);
+                let (text, fault) = text_for_reading(self.files.as_ref(), &id, plan);
                 Some(ActivePlan { path: self.files.path(&id), id, goal, text, fault })
             }
             None => None,
@@ -307,7 +312,7 @@ impl SessionStore {
             row_of(&self.db, id)?.ok_or_else(|| Error::PlanNotFound { id: id.clone(), found: None })?;
         let heading = match status {
             Status::Queued | Status::Active => {
-                return Ok(text_for_reading(&self.db, self.files.as_ref(), id, plan).0);
+                return Ok(text_for_reading(self.files.as_ref(), id, plan).0);
             }
             Status::Completed => "Outcome",
             Status::Discarded => "Discarded",
@@ -334,12 +339,15 @@ impl SessionStore {
         audit::list_files(&self.db, self.files.as_ref())
     }
 
-    fn publish(&self, id: &PlanId, staged: Box<dyn Staged>) {
-        // The transaction has committed: the change stands, and the row names what was staged. Whoever reads the file
-        // next finishes the write first, so that this is no failure of the call.
-        if let Err(error) = staged.publish() {
+    /// Puts a file in its place, if that can be done.
+    fn publish(&self, id: &PlanId, staged: Box<dyn Staged>, seen: Option<&[u8]>) -> bool {
+        // The transaction has committed: the change stands in the row. Whoever needs the plan next takes from there what
+        // has not got into the file, so that this is no failure of the call.
+        let published = staged.publish(seen);
+        if let Err(error) = &published {
             tracing::error!(session = %self.name, plan = %id, %error, "a plan file could not be put in place");
         }
+        published.is_ok()
     }
 
     fn log_state(&self, event: &str, id: &PlanId, counts: Counts) {

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 use super::audit::{open_plans, plan_files};
 use super::begin;
-use super::rows::{record, row_of, staged_file};
+use super::content::{Content, read_back, says};
+use super::rows::{record, row_of};
 use crate::error::Error;
 use crate::files::{Entry, Leftover, PlanFiles};
-use crate::plan::{Plan, PlanId};
+use crate::plan::PlanId;
 use crate::plan_text;
 
 /// Repairs the files of a session and says what was done, a short phrase each.
@@ -27,13 +28,13 @@ pub fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Vec<String>
     if in_order(&listed(files), &open_plans(db)?) {
         return Ok(Vec::new());
     }
-    // Whoever stages a file holds the write lock until it commits. With the lock here, a temporary file that the plan's row
-    // does not name is therefore one whose process died.
+    // Whoever stages a file holds the write lock until it commits, and what was committed stands in the row. With the lock
+    // here, no temporary file is needed any more.
     let tx = begin(db)?;
     let mut repairs = Vec::new();
     for entry in listed(files) {
         if let Entry::Leftover(leftover) = entry
-            && let Some(said) = logged(settle(&tx, files, &leftover))?
+            && let Some(said) = logged(clear(&tx, files, &leftover))?
         {
             repairs.push((leftover.id, said));
         }
@@ -90,16 +91,19 @@ fn logged(repair: Result<Option<String>, Error>) -> Result<Option<String>, Error
     }
 }
 
-/// Finishes a write whose transaction committed, and removes what is left of one whose transaction did not.
-fn settle(db: &Connection, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<String>, Error> {
+/// Removes a temporary file, and brings into the plan's file what it may have been for.
+fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<String>, Error> {
     let id = &leftover.id;
-    let has_file = row_of(db, id)?.is_some_and(|(status, _)| status.has_file());
-    if has_file && staged_file(db, id)?.as_ref() == Some(leftover) {
-        // Where it had nothing to do, another process was quicker, or the plan's file was edited since.
-        let finished = files.finish(leftover)?;
-        return Ok(finished.then(|| format!("finished writing the file of plan {id}")));
-    }
     files.abandon(leftover)?;
+    if let Some((status, plan)) = row_of(tx, id)?
+        && status.has_file()
+    {
+        let Content { plan, file, missing_note } = read_back(tx, files, id, plan)?;
+        if file.is_some() && missing_note.is_some() {
+            files.stage(id, &plan_text::render(&plan))?.publish(file.as_deref())?;
+            return Ok(Some(format!("finished writing the file of plan {id}")));
+        }
+    }
     Ok(Some(format!("removed an unfinished write of plan {id}")))
 }
 
@@ -108,7 +112,7 @@ fn write_again(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Op
     if !status.has_file() || files.read(id)?.is_some() {
         return Ok(None);
     }
-    files.stage(id, &plan_text::render(&plan))?.publish()?;
+    files.stage(id, &plan_text::render(&plan))?.publish(None)?;
     Ok(Some(format!("wrote the missing file of {} plan {id} again", status.as_str())))
 }
 
@@ -119,21 +123,10 @@ fn remove_finished(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Resul
         return Ok(None);
     }
     match files.read(id)? {
-        Some(bytes) if says(&bytes, &plan) => {
+        Some(bytes) if says(files, id, &bytes, &plan) => {
             files.remove(id, &bytes)?;
             Ok(Some(format!("removed the file of {} plan {id}", status.as_str())))
         }
         _ => Ok(None),
     }
-}
-
-/// Whether a file holds just the text of a plan. A goal that was taken out of the file is still the plan's.
-pub(super) fn says(bytes: &[u8], plan: &Plan) -> bool {
-    let stored = plan.clone().tidied();
-    plan_text::parse(bytes).is_ok_and(|mut read| {
-        if read.goal.is_empty() {
-            read.goal.clone_from(&stored.goal);
-        }
-        read == stored
-    })
 }

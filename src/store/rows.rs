@@ -30,16 +30,18 @@ pub struct Counts {
     pub completed: u64,
 }
 
-/// Stores the text of a plan as its file has it, or will have it once what is staged is published.
+/// Stores the text of a plan as its file has it, or will have it once what is staged is published. `note` is what the file
+/// must still get, should that fail.
 pub(super) fn set_text(
     tx: &Transaction<'_>,
     id: &PlanId,
     plan: &Plan,
     staged: Option<&dyn Staged>,
+    note: Option<&str>,
 ) -> Result<(), Error> {
     tx.prepare_cached(
         "UPDATE plans SET context = ?2, goal = ?3, inputs = ?4, outputs = ?5, approach = ?6, success_criteria = ?7,
-             notes = ?8, staged_file = coalesce(?9, staged_file)
+             notes = ?8, staged_file = coalesce(?9, staged_file), pending_note = ?10
          WHERE id = ?1",
     )?
     .execute((
@@ -52,17 +54,17 @@ pub(super) fn set_text(
         &plan.success_criteria,
         &plan.notes,
         staged.map(Staged::name),
+        note,
     ))?;
     Ok(())
 }
 
-/// The temporary file of a plan whose write was committed; it is there only while that is not finished.
-pub(super) fn staged_file(db: &Connection, id: &PlanId) -> Result<Option<Leftover>, Error> {
-    let name: Option<Option<String>> = db
-        .prepare_cached("SELECT staged_file FROM plans WHERE id = ?1")?
-        .query_row([id.as_str()], |row| row.get(0))
-        .optional()?;
-    Ok(name.flatten().and_then(|name| Leftover::of(id, name)))
+/// What a plan's file may not have got of the last change: the temporary file that was to take its place, and a note.
+pub(super) fn unfinished(db: &Connection, id: &PlanId) -> Result<(Option<Leftover>, Option<String>), Error> {
+    let (staged, note): (Option<String>, Option<String>) = db
+        .prepare_cached("SELECT staged_file, pending_note FROM plans WHERE id = ?1")?
+        .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok((staged.and_then(|name| Leftover::of(id, name)), note))
 }
 
 /// The place in the queue for a plan at one of its ends: no other row is touched.

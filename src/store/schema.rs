@@ -115,8 +115,7 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
 ///
 /// `DATABASE_ERROR`.
 pub fn summary(path: &Path) -> Result<Summary, Error> {
-    // A connection that may not write would leave the files of the log behind when it closes. Where the disk itself is
-    // read-only, SQLite falls back to reading by itself.
+    // A connection that may not write would leave the files of the log behind when it closes.
     let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let counts = if version(&db, path)? == 0 {
         "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
@@ -203,8 +202,9 @@ fn rename_plan_file(folder: &Path, old: &str, new: &PlanId) {
     if old.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
         let file = |id: &str| folder.join(FOLDER_NAME).join(format!("{id}.txt"));
         let (from, to) = (file(old), file(new.as_str()));
-        // What stands there already may hold somebody's words; then both stay as they are.
-        if !to.exists() {
+        // What stands there already may hold somebody's words; then both stay as they are. Where case makes no difference to
+        // the disk, it is the same file.
+        if !to.exists() || fs::canonicalize(&from).ok() == fs::canonicalize(&to).ok() {
             let _ = fs::rename(from, to);
         }
     }

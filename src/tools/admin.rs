@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{ActiveItem, write_active};
 use super::{
-    Access, Call, GOAL, LIST_TEXTS, QueueItem, excerpt, json_length, one_line, plans, queue_items, show_task,
-    write_queue,
+    Access, Call, GOAL, QueueItem, excerpt, json_length, one_line, plans, queue_items, share, show_task, write_queue,
 };
 use crate::error::Error;
 use crate::plan::clip;
@@ -53,7 +52,7 @@ pub struct Validation {
 pub fn validate(call: &mut Call<'_>, args: ValidateArgs) -> Result<Validation, Error> {
     let session = call.open(args.session_name.as_deref(), Access::Read)?;
     let audit = session.store.lock().audit()?;
-    let each = share_of_list(audit.issues.len().min(LISTED));
+    let each = share(audit.issues.len().min(LISTED));
     let mut issues: Vec<String> = audit.issues.iter().take(LISTED).map(|(_, issue)| clip(issue, each)).collect();
     if audit.issues.len() > LISTED {
         issues.push(format!("Showing {LISTED} of {} issues.", audit.issues.len()));
@@ -68,10 +67,6 @@ pub fn validate(call: &mut Call<'_>, args: ValidateArgs) -> Result<Validation, E
         },
         issues,
     })
-}
-
-fn share_of_list(count: usize) -> usize {
-    LIST_TEXTS / count.max(12)
 }
 
 impl fmt::Display for Validation {

@@ -36,7 +36,7 @@ pub struct MatchItem {
     pub outcome: String,
     /// 1 is the best.
     pub relevance_rank: u64,
-    /// Higher is better: above 1 all words were found, below 1 some.
+    /// Higher is better: from 1 on all words were found, below 1 some.
     pub relevance_score: f64,
 }
 

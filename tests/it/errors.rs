@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::harness::{World, error, plan};
 
-const CORRUPT: &str = "Restore session.db from a backup. The plan files beside it are as they were.";
+const CORRUPT: &str = "Move session.db aside, with session.db-wal and session.db-shm if they are there, and put a backup of \
+                       session.db in its place. The plan files beside it are as they were.";
 const IN_THE_WAY: &str = "Nothing was changed. Put what belongs there in its place, or move it aside, then call again.";
 
 #[test]
@@ -58,7 +59,11 @@ fn plan_not_found_says_where_a_plan_is_that_is_not_completed() {
             format!("Plan {active} is not in the history: it is the active plan."),
             "It is the plan being worked on: finish it with 9plan_plan_complete, then it is in the history.",
         ),
-        (&discarded, format!("Plan {discarded} is not in the history: it was discarded."), search),
+        (
+            &discarded,
+            format!("Plan {discarded} is not in the history: it was discarded."),
+            "Discarded plans are not shown again; 9plan_history_search finds the completed ones.",
+        ),
         (&"abcdefgh".to_owned(), "There is no plan abcdefgh in this session.".to_owned(), search),
     ] {
         let text = client.fails("history_get", json!({ "plan_id": id }));

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, World, plan};
+use crate::harness::{Client, World, error, plan};
 
 /// The next step of a call, which both faces must say.
 #[track_caller]
@@ -62,6 +62,15 @@ fn a_task_of_which_all_was_given_up_is_not_called_complete() {
     assert_eq!(
         step,
         "Nothing is queued, and nothing was completed: tell the user, or add what is to be done with 9plan_queue_add."
+    );
+    assert_eq!(
+        client.fails("queue_pull", json!({})),
+        error(
+            &session,
+            "QUEUE_EMPTY",
+            "Task complete! 🎉 The queue is empty; 0 plans completed.",
+            "Nothing was completed: tell the user, or add what is to be done with 9plan_queue_add."
+        )
     );
     let step = next(&mut client, "session_resume", json!({ "session_name": session }));
     assert_eq!(step, "Nothing is queued: add each plan with 9plan_queue_add.");

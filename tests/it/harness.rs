@@ -83,7 +83,7 @@ impl World {
 /// A server about to be started.
 pub struct Launch {
     world: World,
-    command: Command,
+    pub command: Command,
     protocol: &'static str,
     prefix: &'static str,
     stderr: Stdio,
@@ -116,19 +116,6 @@ impl Launch {
     pub fn logging(mut self, level: &str) -> Self {
         self.stderr = Stdio::piped();
         self.env("NINEPLAN_LOG_LEVEL", level)
-    }
-
-    /// Runs the program with a terminal as standard input, on which the end of input is typed at once.
-    #[cfg(unix)]
-    pub fn run_in_terminal(mut self) -> Output {
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&terminal).unwrap();
-        unlockpt(&terminal).unwrap();
-        let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
-        let input = std::fs::File::options().read(true).write(true).open(name).unwrap();
-        rustix::io::write(&terminal, b"\x04").unwrap();
-        self.command.stdin(input).output().unwrap()
     }
 
     /// Runs the program to its end with an empty standard input.

@@ -83,17 +83,6 @@ fn help_and_version_answer_on_standard_output() {
     }
 }
 
-#[cfg(unix)]
-#[test]
-fn in_a_terminal_the_server_says_what_it_waits_for() {
-    let output = World::new().server().run_in_terminal();
-    let said = String::from_utf8(output.stderr).unwrap();
-    let expected = "9plan is an MCP server and waits for a client on standard input.\n\
-                    An MCP client starts it by itself once it is told to, for example so:\n  claude mcp add 9plan -- 9plan\n";
-    assert!(said.starts_with(expected), "{said}");
-    assert_eq!((output.status.code(), output.stdout), (Some(0), vec![]));
-}
-
 #[test]
 fn the_end_of_input_ends_the_server_well() {
     let world = World::new();

@@ -18,5 +18,7 @@ mod readme;
 mod refusals;
 mod repair;
 mod sharing;
+#[cfg(unix)]
+mod terminal;
 mod tidy;
 mod workflow;

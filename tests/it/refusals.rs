@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, World, error, only_text, plan};
+use crate::harness::{Client, STATELESS, World, error, only_text, plan};
 
 const ADD: &str = "Call 9plan_queue_add again. Allowed: required context, goal, approach, success_criteria; \
                    optional inputs, outputs, position, session_name.";
@@ -176,4 +176,41 @@ fn what_the_protocol_does_not_know_is_a_json_rpc_error() {
         assert_eq!(answer.get("result"), None);
     }
     client.add("the server lives on");
+}
+
+#[test]
+fn a_list_has_one_page_and_no_cursor() {
+    let mut client = World::new().client();
+    for method in ["tools/list", "prompts/list"] {
+        assert_eq!(client.request(method, json!({ "cursor": "2" }))["error"]["code"], -32602, "{method}");
+    }
+}
+
+#[test]
+fn a_whole_number_may_be_written_with_a_decimal_point() {
+    let world = World::new();
+    let (mut client, _) = with_session(&world);
+    client.ok("history_search", json!({ "query": "q", "max_results": 5.0 }));
+    client.fails("history_search", json!({ "query": "q", "max_results": 5.5 }));
+}
+
+#[test]
+fn arguments_that_are_no_object_are_answered_in_the_form_of_their_era() {
+    let world = World::new();
+    let (mut client, _) = with_session(&world);
+    let odd = json!({ "name": "9plan_admin_state", "arguments": [] });
+    let answered = client.request("tools/call", odd.clone());
+    assert_eq!((answered["result"].get("resultType"), &answered["result"]["isError"]), (None, &json!(true)));
+    let answered = world.server().protocol(STATELESS).start().request("tools/call", odd);
+    assert_eq!(answered["result"]["resultType"], "complete");
+}
+
+#[test]
+fn an_error_names_no_session_that_is_not_there() {
+    let world = World::new();
+    let (mut client, session) = with_session(&world);
+    let head = |text: String| text.lines().next().unwrap().to_owned();
+    let mut odd = |name: &str| head(client.fails("admin_state", json!({ "session_name": name, "odd": 1 })));
+    assert_eq!(odd("no-such-session"), "[Session: none] Error: VALIDATION_ERROR");
+    assert_eq!(odd(&session), format!("[Session: {session}] Error: VALIDATION_ERROR"));
 }

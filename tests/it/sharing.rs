@@ -1,5 +1,8 @@
 //! Which session a call is about, and what two servers on one session see of each other.
 
+use std::fs;
+use std::time::{Duration, SystemTime};
+
 use serde_json::json;
 
 use crate::harness::{Client, STATELESS, World, error, plan};
@@ -116,4 +119,23 @@ fn listing_sessions_does_not_count_as_using_them() {
     assert_eq!(first.as_array().unwrap().len(), 3);
     assert_eq!(listed(), first);
     assert_eq!(listed(), first);
+}
+
+#[test]
+fn to_resume_a_session_is_to_use_it() {
+    let world = World::new();
+    let mut client = world.client();
+    let names = ["one", "two"].map(|task| client.create(task));
+    for (hours, name) in (1..).zip(&names) {
+        let then = SystemTime::now() - Duration::from_secs(hours * 3_600);
+        for path in [world.plans(name), world.database(name)] {
+            fs::File::open(path).unwrap().set_modified(then).unwrap();
+        }
+    }
+    client.exit();
+    let mut client = world.client();
+    let first = |client: &mut Client| client.ok("admin_sessions", json!({})).fields["sessions"][0]["name"].take();
+    assert_eq!(first(&mut client), json!(names[0]));
+    client.ok("session_resume", json!({ "session_name": names[1] }));
+    assert_eq!(first(&mut client), json!(names[1]));
 }

@@ -4,8 +4,12 @@
 ALTER TABLE sessions ADD COLUMN queued_count INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN completed_count INTEGER NOT NULL DEFAULT 0;
 
--- The temporary file of the last write of the plan's file that was committed. While it is there, that write is not finished.
+-- The temporary file of the last committed write of the plan's file. Whoever needs the plan next removes it, should it still
+-- be there, so that a slow process cannot put it over a newer text.
 ALTER TABLE plans ADD COLUMN staged_file TEXT;
+
+-- The note of a deferral, until the plan is pulled: it belongs into the plan's file, and may not have got there.
+ALTER TABLE plans ADD COLUMN pending_note TEXT;
 
 -- The place of a completed plan in the history: the rowid of its text in plans_fts, and of nothing else.
 ALTER TABLE plans ADD COLUMN history_no INTEGER;

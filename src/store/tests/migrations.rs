@@ -95,6 +95,22 @@ fn identifiers_of_another_form_become_ours_and_their_files_follow() {
 }
 
 #[test]
+fn a_file_that_stands_where_a_renamed_one_would_go_is_kept() {
+    let bench = plain_session(
+        "INSERT INTO plans (id, session_name, status, queue_position, goal) VALUES
+            ('AB-CDE', 'amber-quiet-river', 'queued', 30, 'Stored');",
+    );
+    let files = ["AB-CDE.txt", "abcde.txt"].map(|name| bench.plans().join(name));
+    for file in &files {
+        fs::write(file, format!("# Goal\n{}\n", file.display())).unwrap();
+    }
+    drop(bench.open_on_disk());
+    for file in &files {
+        assert_eq!(fs::read_to_string(file).unwrap(), format!("# Goal\n{}\n", file.display()));
+    }
+}
+
+#[test]
 fn times_that_are_missing_or_unreadable_become_times() {
     let bench = plain_session(
         "UPDATE sessions SET created_at = NULL;

@@ -1,8 +1,7 @@
 //! What opening a session puts right, with real files. The times of files are set, never waited for.
 
-use std::fs::{self, File};
+use std::fs::{self};
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
 
 use super::{Bench, activate, add, complete, discard, plan};
 use crate::plan::{Plan, PlanId, Position};
@@ -17,19 +16,6 @@ impl Bench {
     /// The temporary file of an unfinished write.
     fn leftover(&self, id: &PlanId) -> PathBuf {
         self.plans().join(format!(".{id}.Xy9z.tmp"))
-    }
-
-    /// Has the plan's row name its leftover, as the transaction does that stages it.
-    fn commit_leftover(&self, id: &PlanId) {
-        let name = self.leftover(id).file_name().unwrap().to_str().unwrap().to_owned();
-        self.raw().execute("UPDATE plans SET staged_file = ?2 WHERE id = ?1", (id.as_str(), name)).unwrap();
-    }
-
-    /// Writes a file as it was some minutes ago.
-    fn write_aged(path: &PathBuf, text: &str, minutes: u64) {
-        fs::write(path, text).unwrap();
-        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_440_000_000 - 60 * minutes);
-        File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
     }
 
     /// The names in the folder of plan files.
@@ -86,7 +72,7 @@ fn missing_files_of_queued_and_active_plans_are_written_again() {
 }
 
 #[test]
-fn a_leftover_that_was_committed_is_put_in_place() {
+fn a_deferral_that_was_committed_and_not_published_gets_its_note() {
     let bench = Bench::new();
     let mut store = bench.open_on_disk();
     let id = activate(&mut store, "deferred");
@@ -95,9 +81,8 @@ fn a_leftover_that_was_committed_is_put_in_place() {
     // As if the process had died between the commit and the publishing.
     let committed = read(&bench.place(&id));
     assert_ne!(before, committed);
-    Bench::write_aged(&bench.place(&id), &before, 2);
-    Bench::write_aged(&bench.leftover(&id), &committed, 1);
-    bench.commit_leftover(&id);
+    fs::write(bench.place(&id), &before).unwrap();
+    fs::write(bench.leftover(&id), &committed).unwrap();
 
     let (store, repaired) = reopened(&bench, store);
     assert_eq!(repaired, [format!("finished writing the file of plan {id}")]);
@@ -107,32 +92,33 @@ fn a_leftover_that_was_committed_is_put_in_place() {
 }
 
 #[test]
-fn a_leftover_of_a_new_plan_is_put_in_place() {
+fn a_new_plan_that_was_committed_and_not_published_gets_its_file() {
     let bench = Bench::new();
     let mut store = bench.open_on_disk();
     let id = add(&mut store, "new");
     fs::rename(bench.place(&id), bench.leftover(&id)).unwrap();
-    bench.commit_leftover(&id);
 
     let (_store, repaired) = reopened(&bench, store);
-    assert_eq!(repaired, [format!("finished writing the file of plan {id}")]);
+    let said = ["removed an unfinished write of plan", "wrote the missing file of queued plan"];
+    assert_eq!(repaired, [format!("{} {id}", said[0]), format!("{} {id} again", said[1])]);
     assert_eq!(read(&bench.place(&id)), text(&plan("new")));
     assert_eq!(bench.names(), [format!("{id}.txt")]);
 }
 
 #[test]
-fn a_leftover_older_than_the_edited_file_does_not_overwrite_it() {
+fn an_edit_made_after_a_deferral_that_was_not_published_stays_and_gets_the_note() {
     let bench = Bench::new();
     let mut store = bench.open_on_disk();
-    let id = add(&mut store, "queued");
-    let edited = text(&plan("edited by hand"));
-    Bench::write_aged(&bench.leftover(&id), &text(&plan("queued")), 2);
-    Bench::write_aged(&bench.place(&id), &edited, 1);
-    bench.commit_leftover(&id);
+    let id = activate(&mut store, "deferred");
+    store.defer("waits", Position::Back, None).unwrap();
+    fs::write(bench.leftover(&id), read(&bench.place(&id))).unwrap();
+    fs::write(bench.place(&id), text(&plan("edited by hand"))).unwrap();
 
     let (_store, repaired) = reopened(&bench, store);
-    assert_eq!(repaired, Vec::<String>::new());
-    assert_eq!(read(&bench.place(&id)), edited);
+    assert_eq!(repaired, [format!("finished writing the file of plan {id}")]);
+    let file = read(&bench.place(&id));
+    assert!(file.starts_with(text(&plan("edited by hand")).trim_end()), "{file}");
+    assert!(file.ends_with("Deferred: waits\n"), "{file}");
     assert_eq!(bench.names(), [format!("{id}.txt")]);
 }
 
@@ -143,9 +129,9 @@ fn a_leftover_whose_transaction_did_not_commit_is_removed() {
     bench.next_ids(&["qqqqq"]);
     let id = add(&mut store, "queued");
     let never_added = super::plan_id("zzzzz");
-    Bench::write_aged(&bench.place(&id), &text(&plan("queued")), 9);
+    fs::write(bench.place(&id), text(&plan("queued"))).unwrap();
     for (leftover, content) in [(&id, text(&plan("not committed"))), (&never_added, text(&plan("new")))] {
-        Bench::write_aged(&bench.leftover(leftover), &content, 1);
+        fs::write(bench.leftover(leftover), &content).unwrap();
     }
 
     let (_store, repaired) = reopened(&bench, store);
@@ -206,6 +192,19 @@ fn files_of_finished_plans_are_removed_unless_they_say_something_else() {
             (Invariant::NoOrphanedFiles, issue)
         })
     );
+}
+
+#[test]
+fn the_file_of_a_finished_plan_may_have_lost_its_goal() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = activate(&mut store, "done");
+    complete(&mut store, "done");
+    fs::write(bench.place(&id), text(&Plan { goal: String::new(), ..plan("done") })).unwrap();
+
+    let (_store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, [format!("removed the file of completed plan {id}")]);
+    assert_eq!(bench.names(), Vec::<String>::new());
 }
 
 #[test]

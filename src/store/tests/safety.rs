@@ -52,6 +52,8 @@ fn a_missing_file_that_cannot_be_staged_leaves_the_plan_in_the_queue() {
     assert_eq!(before, after);
     bench.fail_at(None);
     assert_eq!(store.pull(None).unwrap().id, id);
+    assert_eq!(store.take_repaired(), [format!("wrote the missing file of plan {id} again")]);
+    assert_eq!(bench.texts("SELECT detail FROM events WHERE what = 'repaired'"), ["wrote the missing file again"]);
 }
 
 #[test]
@@ -111,14 +113,14 @@ fn a_file_that_cannot_be_put_in_place_fails_no_call_and_is_written_at_the_next_o
 
     bench.fail_at(None);
     let mut store = bench.open();
-    assert_eq!(store.take_repaired(), [format!("finished writing the file of plan {id}")]);
+    assert_eq!(store.take_repaired(), [format!("wrote the missing file of queued plan {id} again")]);
     assert_eq!(store.take_repaired(), Vec::<String>::new());
     assert_eq!(bench.file(&id), Some(plan_text::render(&plan("queued"))));
     assert_eq!(store.audit().unwrap().issues, []);
 }
 
 #[test]
-fn a_write_that_is_committed_and_not_published_is_finished_before_the_file_is_read() {
+fn a_note_that_was_committed_and_not_published_is_added_when_the_file_is_read() {
     let bench = Bench::new();
     let (mut one, mut other) = (bench.open(), bench.open());
     let id = activate(&mut one, "deferred");
@@ -135,17 +137,50 @@ fn a_write_that_is_committed_and_not_published_is_finished_before_the_file_is_re
 }
 
 #[test]
-fn a_write_that_still_cannot_be_finished_fails_the_call_that_would_read_the_file() {
+fn notes_are_kept_for_as_long_as_they_do_not_get_into_the_file() {
     let bench = Bench::new();
     let mut store = bench.open();
     let id = activate(&mut store, "deferred");
+    let before = bench.file(&id);
     bench.fail_at(Step::Publish);
-    store.defer("waits for the key", Position::Back, None).unwrap();
-    let (before, after) = before_and_after(&bench, &mut store, PULL);
-    assert_eq!(before, after);
-    bench.fail_at(None);
-    assert_eq!(store.pull(None).unwrap().id, id);
-    assert!(bench.file(&id).unwrap().ends_with("Deferred: waits for the key\n"));
+    store.defer("first", Position::Back, None).unwrap();
+    assert!(store.pull(None).unwrap().text.ends_with("Deferred: first\n"));
+    store.defer("second", Position::Back, None).unwrap();
+    store.pull(None).unwrap();
+    assert_eq!(bench.file(&id), before);
+    complete(&mut store, "done");
+    let notes = store.remembered(&id).unwrap().plan.notes;
+    assert_eq!(
+        (notes.matches("Deferred: first").count(), notes.matches("Deferred: second").count()),
+        (1, 1),
+        "{notes}"
+    );
+}
+
+#[test]
+fn an_edit_made_while_a_plan_is_deferred_stays_beside_the_note() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    let id = activate(&mut store, "deferred");
+    bench.files.0.lock().unwrap().edit_when_staged = Some(b"# Goal\nedited\n# Notes\nprogress\n".to_vec());
+    store.defer("waits", Position::Back, None).unwrap();
+    assert_eq!(bench.file(&id).as_deref(), Some("# Goal\nedited\n# Notes\nprogress\n"));
+    let pulled = store.pull(None).unwrap();
+    assert_eq!(pulled.goal, "edited");
+    assert!(pulled.text.contains("\n# Notes\nprogress\n\n["), "{}", pulled.text);
+    assert!(pulled.text.ends_with("Deferred: waits\n"), "{}", pulled.text);
+}
+
+#[test]
+fn a_deleted_note_does_not_come_back_once_the_plan_was_pulled() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    let id = activate(&mut store, "deferred");
+    store.defer("waits", Position::Back, None).unwrap();
+    store.pull(None).unwrap();
+    bench.set_file(&id, plan_text::render(&plan("deferred")).as_bytes());
+    complete(&mut store, "done");
+    assert_eq!(store.remembered(&id).unwrap().plan, plan("deferred"));
 }
 
 #[test]
