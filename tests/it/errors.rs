@@ -6,6 +6,7 @@ use std::fs;
 
 use serde_json::json;
 
+use crate::calls::tools_with_a_session;
 use crate::harness::{World, error, plan};
 
 const CORRUPT: &str = "Move session.db aside, with session.db-wal and session.db-shm if they are there, and put a backup of \
@@ -22,17 +23,7 @@ fn with_no_session_at_all_session_not_found_names_create_and_resume() {
         "There is no session to go on with by 9plan_session_resume: start a session with 9plan_session_create.",
     );
     let mut client = world.client();
-    for (tool, arguments) in [
-        ("queue_add", plan("goal")),
-        ("queue_pull", json!({})),
-        ("plan_defer", json!({ "reason": "r" })),
-        ("plan_complete", json!({ "outcome": "o" })),
-        ("plan_discard", json!({ "reason": "r" })),
-        ("history_search", json!({ "query": "q" })),
-        ("history_get", json!({ "plan_id": "k7f3m" })),
-        ("admin_validate", json!({})),
-        ("admin_state", json!({})),
-    ] {
+    for (tool, arguments) in tools_with_a_session().into_iter().filter(|(tool, _)| *tool != "session_resume") {
         assert_eq!(client.fails(tool, arguments), expected, "{tool}");
     }
     assert!(!world.root().exists(), "a failed call makes no folder");

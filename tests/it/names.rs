@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{World, error, plan};
+use crate::calls::tools_with_a_session;
+use crate::harness::{World, error};
 
 /// Everything below a folder: its kind and mode, and what it holds as a length and a hash.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, (u32, usize, u64)> {
@@ -44,22 +45,6 @@ fn mode(metadata: &fs::Metadata) -> u32 {
 fn with(mut arguments: Value, name: &str, value: &str) -> Value {
     arguments[name] = json!(value);
     arguments
-}
-
-/// Every tool that takes the name of a session, with arguments that are right otherwise.
-fn tools_with_a_session() -> [(&'static str, Value); 10] {
-    [
-        ("session_resume", json!({})),
-        ("queue_add", plan("goal")),
-        ("queue_pull", json!({})),
-        ("plan_defer", json!({ "reason": "r" })),
-        ("plan_complete", json!({ "outcome": "o" })),
-        ("plan_discard", json!({ "reason": "r" })),
-        ("history_search", json!({ "query": "q" })),
-        ("history_get", json!({ "plan_id": "k7f3m" })),
-        ("admin_validate", json!({})),
-        ("admin_state", json!({})),
-    ]
 }
 
 #[test]

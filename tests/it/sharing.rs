@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
+use crate::calls::tools_that_change_a_session;
 use crate::harness::{Client, STATELESS, World, error, plan};
 
 fn goal_at_front(client: &mut Client) -> String {
@@ -60,13 +61,7 @@ fn in_the_stateless_era_a_change_must_say_which_of_two_sessions_it_means() {
         "This connection has used more than one unfinished session, and the call does not say which it means.",
         &format!("Call again with session_name: {} or {}.", names[0], names[1]),
     );
-    for (tool, arguments) in [
-        ("queue_add", plan("goal")),
-        ("queue_pull", json!({})),
-        ("plan_defer", json!({ "reason": "r" })),
-        ("plan_complete", json!({ "outcome": "o" })),
-        ("plan_discard", json!({ "reason": "r" })),
-    ] {
+    for (tool, arguments) in tools_that_change_a_session() {
         assert_eq!(client.fails(tool, arguments), expected, "{tool}");
     }
     for (tool, arguments) in
@@ -126,13 +121,13 @@ fn to_resume_a_session_is_to_use_it() {
     let world = World::new();
     let mut client = world.client();
     let names = ["one", "two"].map(|task| client.create(task));
+    client.exit();
     for (hours, name) in (1..).zip(&names) {
         let then = SystemTime::now() - Duration::from_secs(hours * 3_600);
         for path in [world.plans(name), world.database(name)] {
             fs::File::open(path).unwrap().set_modified(then).unwrap();
         }
     }
-    client.exit();
     let mut client = world.client();
     let first = |client: &mut Client| client.ok("admin_sessions", json!({})).fields["sessions"][0]["name"].take();
     assert_eq!(first(&mut client), json!(names[0]));
