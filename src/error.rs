@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::plan::{PlanId, SessionName, Status, clip};
+use crate::plan::{PlanId, SessionName, Status, clip, plans};
 
 /// The most bytes of a caller's own text that a message repeats.
 const ECHO: usize = 200;
@@ -54,7 +54,7 @@ pub enum DatabaseFault {
 }
 
 /// The remedy for most file system failures: they come before the commit, so that trying again is safe.
-pub const CHECK_AND_RETRY: &str =
+const CHECK_AND_RETRY: &str =
     "Nothing was changed. See that the folder exists, is writable and has room, then call again.";
 
 /// The remedy for a database that is lost. A log of the old one beside a restored one would spoil that too.
@@ -221,7 +221,7 @@ impl fmt::Display for DatabaseFault {
                 write!(f, "The session was made by a newer 9plan (schema {found}; this one knows up to {known}).")
             }
             Self::NotASession(what) => write!(f, "session.db is not a 9plan session: {what}."),
-            fault if fault.is_busy() => f.write_str("Another process kept the session's database busy for 5 seconds."),
+            fault if fault.is_busy() => f.write_str("Another process keeps the session's database busy."),
             Self::Sqlite(error) => write!(f, "The session's database failed: {error}."),
         }
     }
@@ -240,10 +240,7 @@ fn queue_empty(completed: u64, ever_queued: bool) -> String {
     if !ever_queued {
         return "Nothing is queued yet.".to_owned();
     }
-    format!(
-        "Task complete! 🎉 The queue is empty; {completed} {} completed.",
-        if completed == 1 { "plan" } else { "plans" }
-    )
+    format!("Task complete! 🎉 The queue is empty; {} completed.", plans(completed))
 }
 
 fn join(names: &[SessionName]) -> String {

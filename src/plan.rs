@@ -177,6 +177,11 @@ pub fn note(stamp: &str, event: &str, text: &str) -> String {
     format!("[{stamp}] {event}: {}", lines.join("\n"))
 }
 
+/// `1 plan`, `2 plans`.
+pub fn plans(number: u64) -> String {
+    format!("{number} {}", if number == 1 { "plan" } else { "plans" })
+}
+
 /// Line ends made LF, blank lines at the start and white space at the end taken off.
 ///
 /// The indentation of the first line stays: it may be the start of a list or of code.

@@ -189,7 +189,9 @@ impl Sessions {
 
     /// The failure to tell a caller that names no session and has none in use.
     pub fn none_current(&self) -> Error {
-        Error::SessionNotFound(MissingSession::NoneCurrent { recent: self.recent() })
+        let mut recent = self.by_last_use().unwrap_or_default();
+        recent.truncate(SUGGESTED);
+        Error::SessionNotFound(MissingSession::NoneCurrent { recent })
     }
 
     fn summary(&self, name: &SessionName) -> Result<Summary, Error> {
@@ -213,22 +215,16 @@ impl Sessions {
     }
 
     fn unknown(&self, name: &SessionName) -> Error {
-        let mut close: Vec<(usize, SessionName)> = self
-            .by_last_use()
-            .unwrap_or_default()
-            .into_iter()
-            .map(|other| (strsim::osa_distance(name.as_str(), other.as_str()), other))
+        let mut recent = self.by_last_use().unwrap_or_default();
+        let mut close: Vec<(usize, SessionName)> = recent
+            .iter()
+            .map(|other| (strsim::osa_distance(name.as_str(), other.as_str()), other.clone()))
             .filter(|(distance, other)| *distance <= CLOSE || common_words(name, other) > 1)
             .collect();
         close.sort_by_key(|(distance, _)| *distance);
         let close = close.into_iter().take(SUGGESTED).map(|(_, other)| other).collect();
-        Error::SessionNotFound(MissingSession::Unknown { name: name.clone(), close, recent: self.recent() })
-    }
-
-    fn recent(&self) -> Vec<SessionName> {
-        let mut names = self.by_last_use().unwrap_or_default();
-        names.truncate(SUGGESTED);
-        names
+        recent.truncate(SUGGESTED);
+        Error::SessionNotFound(MissingSession::Unknown { name: name.clone(), close, recent })
     }
 
     /// The names of all sessions, newest use first. A missing root has none.
@@ -380,9 +376,9 @@ mod tests {
         }
         let log = sessions.path(&name("b-b-b")).join(schema::LOG_NAME);
         fs::write(&log, "").unwrap();
-        assert_eq!(sessions.recent(), [name("a-a-a"), name("b-b-b")]);
+        assert_eq!(sessions.by_last_use().unwrap(), [name("a-a-a"), name("b-b-b")]);
         fs::write(&log, "x").unwrap();
-        assert_eq!(sessions.recent(), [name("b-b-b"), name("a-a-a")]);
+        assert_eq!(sessions.by_last_use().unwrap(), [name("b-b-b"), name("a-a-a")]);
     }
 
     #[test]

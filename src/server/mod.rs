@@ -36,9 +36,9 @@ const PROMPT_TASK: usize = 50_000;
 /// The server of one connection.
 pub struct Server {
     connection: Mutex<Connection>,
-    prefix: String,
     routes: Vec<Route>,
     config: ServerConfig,
+    bootstrap: String,
 }
 
 impl Server {
@@ -49,9 +49,9 @@ impl Server {
             .with_server_info(Implementation::new("9plan", env!("CARGO_PKG_VERSION")).with_title("9plan"))
             .with_instructions(with_prefix(INSTRUCTIONS, &prefix));
         Self {
-            connection: Mutex::new(Connection::new(sessions, prefix.clone())),
             routes: routes::core(&prefix),
-            prefix,
+            bootstrap: with_prefix(BOOTSTRAP, &prefix),
+            connection: Mutex::new(Connection::new(sessions, prefix)),
             config,
         }
     }
@@ -64,7 +64,7 @@ impl Server {
     }
 
     fn bootstrap(&self, task: Option<&str>) -> GetPromptResult {
-        let mut text = with_prefix(BOOTSTRAP, &self.prefix);
+        let mut text = self.bootstrap.clone();
         if let Some(task) = task {
             text.push_str(&format!("\n\nTHE TASK\n{}", clip(task, PROMPT_TASK)));
         }

@@ -1,6 +1,7 @@
 //! Opening, making and migrating `session.db`.
 //!
-//! Owns the pragmas, the version of the schema and the steps that lead to it. Knows nothing of what the rows mean.
+//! Owns the pragmas, the version of the schema and the steps that lead to it, and the summary of a session that is read
+//! without opening it. Knows no transition.
 
 use std::fs::{self, OpenOptions};
 use std::path::Path;
@@ -90,7 +91,7 @@ fn build(folder: &Path, path: &Path, name: &SessionName, task: Option<&str>) -> 
 ///
 /// `DATABASE_ERROR` where it cannot be used; a newer schema is refused before anything is written.
 pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
-    let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut db = connect(path)?;
     trace_sql(&mut db, name)?;
     let version = version(&db, path)?;
     db.pragma_update(None, "foreign_keys", true)?;
@@ -116,7 +117,7 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
 /// `DATABASE_ERROR`.
 pub fn summary(path: &Path) -> Result<Summary, Error> {
     // A connection that may not write would leave the files of the log behind when it closes.
-    let db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let db = connect(path)?;
     let counts = if version(&db, path)? == 0 {
         "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
     } else {
@@ -159,8 +160,10 @@ fn trace_sql(db: &mut Connection, session: &SessionName) -> Result<(), Error> {
     Ok(())
 }
 
-fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
-    let db = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+/// Opens a database that exists; none is made. Whoever has the connection is alone with it.
+fn connect(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(BUSY_TIMEOUT)?;
     Ok(db)
 }

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{ActiveItem, write_active};
 use super::{
-    Access, Call, GOAL, QueueItem, excerpt, json_length, one_line, plans, queue_items, share, show_task, write_queue,
+    Access, Call, GOAL, QueueItem, excerpt, json_length, one_line, queue_items, share, show_task, write_queue,
 };
 use crate::error::Error;
-use crate::plan::clip;
+use crate::plan::{clip, plans};
 use crate::store::{Invariant, QUEUE_SHOWN};
 
 /// How much of the task's description is shown beside the queue, in bytes of JSON.

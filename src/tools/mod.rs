@@ -237,11 +237,6 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// `1 plan`, `2 plans`.
-fn plans(number: u64) -> String {
-    format!("{number} {}", if number == 1 { "plan" } else { "plans" })
-}
-
 /// A text for a reply. Where it is cut, a sentence says how much is missing and where it stands.
 fn excerpt(text: &str, most: usize, whole: &str) -> String {
     let end = fitting(text, most);

@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Call, NextPlan, one_line, plans, shown};
+use super::{Access, Call, NextPlan, one_line, shown};
 use crate::error::Error;
-use crate::plan::Position;
+use crate::plan::{Position, plans};
 use crate::store::{self, Ending};
 
 #[derive(Debug, Deserialize, JsonSchema)]

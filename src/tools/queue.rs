@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Call, GOAL, LONG_TEXT, excerpt, plans, shown};
+use super::{Access, Call, GOAL, LONG_TEXT, excerpt, shown};
 use crate::error::Error;
-use crate::plan::{Plan, Position, clip};
+use crate::plan::{Plan, Position, clip, plans};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct AddArgs {

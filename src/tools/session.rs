@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Access, Call, GOAL, QueueItem, excerpts, one_line, plans, queue_items, show_task, shown, write_queue};
+use super::{Access, Call, GOAL, QueueItem, excerpts, one_line, queue_items, show_task, shown, write_queue};
 use crate::error::Error;
-use crate::plan::clip;
+use crate::plan::{clip, plans};
 use crate::store::{ActivePlan, Counts};
 
 /// How much of the task and the active plan together a reply repeats that also lists the queue, in bytes of JSON.
