@@ -86,7 +86,8 @@ fn main() -> ExitCode {
     if io::stdin().is_terminal() {
         say(WAITING);
     }
-    let served = server::stdio::serve(server::Server::new(Arc::new(sessions), config.tool_prefix));
+    let offer = Arc::new(server::Offer::new(sessions, config.tool_prefix));
+    let served = server::stdio::serve(&offer);
     if let Err(error) = &served {
         tracing::error!(%error, "serving failed");
     }

@@ -22,7 +22,7 @@ const SUGGESTED: usize = 5;
 /// How many edits a mistyped session name may be away from one that is suggested; or two of its words are right.
 const CLOSE: usize = 4;
 
-/// How many sessions stay open at once; a further one takes the place of one that no call is using.
+/// How many sessions stay open at once; a further one takes the place of the one that was not used for longest.
 const OPEN_AT_ONCE: usize = 32;
 
 /// All sessions below one root. Shared by every connection of the process.
@@ -30,13 +30,50 @@ pub struct Sessions {
     root: PathBuf,
     ids: Arc<dyn IdGenerator>,
     files: fn(PathBuf) -> Box<dyn PlanFiles>,
-    open: Mutex<HashMap<SessionName, Open>>,
+    open: Mutex<OpenSessions>,
 }
+
+/// The sessions that are open, each with the number of the request that last asked for it.
+#[derive(Default)]
+struct OpenSessions {
+    slots: HashMap<SessionName, (u64, Slot)>,
+    requests: u64,
+}
+
+/// Where a session is while it is open. Who opens it holds the lock, so that it is opened once and only those wait who want
+/// the same one.
+type Slot = Arc<Mutex<Option<Open>>>;
 
 /// An open session, and the database file that it has open.
 struct Open {
     store: SharedStore,
     database: FileIdentity,
+}
+
+impl OpenSessions {
+    /// The slot of a session, and those that gave way to it: the ones not asked for longest, as far as no call is using
+    /// them. They close when they are dropped, which takes time.
+    fn slot(&mut self, name: &SessionName) -> (Slot, Vec<Slot>) {
+        self.requests += 1;
+        let (asked, slot) = self.slots.entry(name.clone()).or_default();
+        *asked = self.requests;
+        let slot = Arc::clone(slot);
+        let mut closed = Vec::new();
+        while self.slots.len() > OPEN_AT_ONCE {
+            let idle = self.slots.iter().filter(|(_, (_, slot))| is_idle(slot)).min_by_key(|(_, (asked, _))| *asked);
+            let Some(idle) = idle.map(|(name, _)| name.clone()) else { break };
+            closed.extend(self.slots.remove(&idle).map(|(_, slot)| slot));
+        }
+        (slot, closed)
+    }
+}
+
+/// Whether no call is using a session or opening it.
+fn is_idle(slot: &Slot) -> bool {
+    Arc::strong_count(slot) == 1
+        && slot
+            .try_lock()
+            .is_ok_and(|open| open.as_ref().is_none_or(|session| Arc::strong_count(&session.store.0) == 1))
 }
 
 /// A store that several connections use in turn.
@@ -127,14 +164,17 @@ impl Sessions {
         if !whole {
             private_folders(&plans).map_err(|error| Error::file("make", &plans, &error))?;
         }
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = open.get(name) {
-            if whole && session.database == database {
-                return Ok(session.store.clone());
-            }
-            // Somebody moved the session or its files away: opened again, it is what stands there now, put in order.
-            open.remove(name);
+        let (slot, closed) = self.open.lock().unwrap_or_else(PoisonError::into_inner).slot(name);
+        drop(closed);
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = slot.as_ref()
+            && whole
+            && session.database == database
+        {
+            return Ok(session.store.clone());
         }
+        // Somebody may have moved the session or its files away: opened again, it is what stands there now, put in order.
+        *slot = None;
         let store = SessionStore::open(
             name.clone(),
             &folder.join(schema::FILE_NAME),
@@ -142,13 +182,13 @@ impl Sessions {
             Arc::clone(&self.ids),
         )?;
         let store = SharedStore(Arc::new(Mutex::new(store)));
-        if open.len() >= OPEN_AT_ONCE {
-            let idle =
-                open.iter().find(|(_, other)| Arc::strong_count(&other.store.0) == 1).map(|(name, _)| name.clone());
-            idle.map(|name| open.remove(&name));
-        }
-        open.insert(name.clone(), Open { store: store.clone(), database });
+        *slot = Some(Open { store: store.clone(), database });
         Ok(store)
+    }
+
+    /// From now on nobody in this process waits for a database that another one holds: the process is about to end.
+    pub fn stop_waiting() {
+        schema::stop_waiting();
     }
 
     /// Notes that a session is in use now, for the order in which sessions are listed.
@@ -317,6 +357,8 @@ fn builder() -> DirBuilder {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Barrier, mpsc};
+    use std::thread;
     use std::time::Duration;
 
     use super::*;
@@ -442,7 +484,7 @@ mod tests {
         let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
         for name in names.iter().chain(&names) {
             sessions.store(name).unwrap();
-            assert!(sessions.open.lock().unwrap().len() <= OPEN_AT_ONCE);
+            assert!(sessions.open.lock().unwrap().slots.len() <= OPEN_AT_ONCE);
         }
         // One that is in use stays, so that nobody else opens it a second time.
         let used = sessions.store(&names[0]).unwrap();
@@ -450,6 +492,48 @@ mod tests {
             sessions.store(name).unwrap();
         }
         assert!(Arc::ptr_eq(&used.0, &sessions.store(&names[0]).unwrap().0));
+    }
+
+    #[test]
+    fn the_session_that_was_not_used_for_longest_is_closed_first() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &[]);
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
+        for name in &names[..OPEN_AT_ONCE] {
+            sessions.store(name).unwrap();
+        }
+        sessions.store(&names[0]).unwrap();
+        sessions.store(&names[OPEN_AT_ONCE]).unwrap();
+        let open = sessions.open.lock().unwrap();
+        let closed: Vec<&SessionName> = names.iter().filter(|name| !open.slots.contains_key(name)).collect();
+        assert_eq!(closed, [&names[1]]);
+    }
+
+    #[test]
+    fn a_session_that_is_slow_to_open_holds_up_no_other() {
+        static OPENING: Barrier = Barrier::new(2);
+        let root = tempfile::tempdir().unwrap();
+        let ids = ScriptedIds { names: Mutex::new(["a-a-a", "b-b-b"].into()), ..ScriptedIds::default() };
+        let sessions = Arc::new(Sessions::new(root.path().to_owned(), Arc::new(ids), |folder| {
+            if folder.parent().is_some_and(|session| session.ends_with("a-a-a")) {
+                OPENING.wait();
+                OPENING.wait();
+            }
+            Box::new(DiskPlanFiles::new(folder))
+        }));
+        let (slow, other) = (sessions.create(None).unwrap(), sessions.create(None).unwrap());
+        let open = |name: SessionName| {
+            let sessions = Arc::clone(&sessions);
+            thread::spawn(move || sessions.store(&name).map(drop))
+        };
+        let slow = open(slow);
+        OPENING.wait();
+        let opened = open(other);
+        let (done, waiting) = mpsc::channel();
+        thread::spawn(move || done.send(opened.join().unwrap()));
+        assert!(waiting.recv_timeout(Duration::from_secs(60)).expect("the other is open").is_ok());
+        OPENING.wait();
+        assert!(slow.join().unwrap().is_ok());
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
 
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -27,20 +26,18 @@ pub struct Caller {
     pub client: Option<String>,
 }
 
-/// Runs a tool. Calls of one connection run one at a time, in the order in which they come.
+/// Runs a tool.
 ///
 /// # Errors
 ///
 /// `-32603` where the handler panicked; every other failure is a result.
 pub fn run(
-    connection: &Mutex<Connection>,
+    connection: &mut Connection,
     route: &Route,
     given: JsonObject,
     caller: Caller,
 ) -> Result<CallToolResult, ErrorData> {
-    // A call that panicked has changed nothing of a connection but its current session.
-    let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut call = Call::new(&mut connection, caller.unnamed, caller.client);
+    let mut call = Call::new(connection, caller.unnamed, caller.client);
     let named = given.get("session_name").and_then(Value::as_str).map(str::to_owned);
     // At the level of errors, so that it is there for them when nothing else is logged.
     let span = tracing::error_span!("call", tool = %route.tool.name, session = tracing::field::Empty);
@@ -48,6 +45,7 @@ pub fn run(
     if let Some(name) = call.failed_session(named.as_deref()) {
         span.record("session", name.as_str());
     }
+    // A call that panicked has changed nothing of a connection but its current session.
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given)?;
         (route.run)(&mut call, checked)
@@ -61,14 +59,18 @@ pub fn run(
             };
             Ok(failure(session.as_ref(), &error, call.prefix()))
         }
-        Err(_) => Err(ErrorData::internal_error("The tool failed unexpectedly; the log says more.", None)),
+        Err(_) => Err(broken()),
     }
 }
 
+/// The answer where the fault is ours.
+pub fn broken() -> ErrorData {
+    ErrorData::internal_error("The tool failed unexpectedly; the log says more.", None)
+}
+
 /// The result for a call that could not even be decoded: its arguments are no object.
-pub fn not_an_object(connection: &Mutex<Connection>, route: &Route) -> CallToolResult {
-    let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-    let call = Call::new(&mut connection, Unnamed::Current, None);
+pub fn not_an_object(connection: &mut Connection, route: &Route) -> CallToolResult {
+    let call = Call::new(connection, Unnamed::Current, None);
     let error = Error::validation(
         "The arguments must be a JSON object.",
         format!("Call {} again with its arguments as an object.", route.tool.name),
@@ -138,13 +140,13 @@ mod tests {
         let sessions = Sessions::new(root.path().join("sessions"), Arc::new(RandomIds), |folder| {
             Box::new(DiskPlanFiles::new(folder))
         });
-        let connection = Mutex::new(Connection::new(Arc::new(sessions), "9plan_".to_owned()));
+        let mut connection = Connection::new(Arc::new(sessions), "9plan_".to_owned());
         let route = |run: fn() -> Reply| Route {
             tool: Tool::new("9plan_test", "", JsonObject::new()),
             run: Box::new(move |_, _| Ok(run())),
         };
-        let call =
-            |route| run(&connection, &route, JsonObject::new(), Caller { unnamed: Unnamed::Current, client: None });
+        let mut call =
+            |route| run(&mut connection, &route, JsonObject::new(), Caller { unnamed: Unnamed::Current, client: None });
 
         let error = call(route(|| panic!("a fault of ours"))).unwrap_err();
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);

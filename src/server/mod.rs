@@ -1,82 +1,152 @@
 //! The MCP server: what a client sees of 9plan.
 //!
-//! Owns the answers to the protocol's requests, in both of its eras. Everything that a tool does is behind
-//! [`routes`]; this module and those below it are the only ones that name rmcp.
+//! Owns the answers to the protocol's requests, in both of its eras. What is offered is [`offer`], what a tool does is
+//! behind [`routes`], and what a client writes comes in through [`stdio`] or [`http`]. This module and those below it are
+//! the only ones that name rmcp.
 
 mod arguments;
 mod call;
+mod message;
+mod offer;
+mod pipe;
 mod routes;
 mod schema;
+mod skim;
 pub mod stdio;
 
-use std::sync::{Arc, Mutex};
+use std::borrow::Cow;
+use std::io;
+use std::sync::Arc;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams,
-    Prompt, PromptArgument, PromptMessage, ProtocolVersion, Role, ServerCapabilities, ServerConfig,
+    GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
+use tokio::sync::Mutex;
 
 use crate::plan::clip;
-use crate::sessions::Sessions;
 use crate::tools::{Connection, Unnamed};
 use call::Caller;
-use routes::{Route, with_prefix};
 
-const INSTRUCTIONS: &str = include_str!("instructions.md");
-const BOOTSTRAP: &str = include_str!("bootstrap.md");
-const BOOTSTRAP_NAME: &str = "bootstrap";
+pub use offer::Offer;
 
-/// The most bytes of JSON that the prompt repeats of a task; it says what to do where the task looks cut.
-const PROMPT_TASK: usize = 50_000;
+/// The methods that are served, and what each takes.
+const METHODS: [(&str, &str); 7] = [
+    ("initialize", "protocolVersion, capabilities and clientInfo (name and version)"),
+    ("ping", "nothing"),
+    ("server/discover", "_meta"),
+    ("tools/list", "nothing"),
+    ("tools/call", "the name of a tool, a string, and its arguments, an object"),
+    ("prompts/list", "nothing"),
+    ("prompts/get", "the name of a prompt, a string, and its arguments, an object"),
+];
 
 /// The server of one connection.
 pub struct Server {
-    connection: Mutex<Connection>,
-    routes: Vec<Route>,
-    config: ServerConfig,
-    bootstrap: String,
+    offer: Arc<Offer>,
+    connection: Arc<Mutex<Connection>>,
 }
 
 impl Server {
-    /// A server over `sessions`, its tools' names beginning with `prefix`.
-    pub fn new(sessions: Arc<Sessions>, prefix: String) -> Self {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
-        let config = ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("9plan", env!("CARGO_PKG_VERSION")).with_title("9plan"))
-            .with_instructions(with_prefix(INSTRUCTIONS, &prefix));
-        Self {
-            routes: routes::core(&prefix),
-            bootstrap: with_prefix(BOOTSTRAP, &prefix),
-            connection: Mutex::new(Connection::new(sessions, prefix)),
-            config,
-        }
+    /// The server of a client that has just connected.
+    pub fn new(offer: &Arc<Offer>) -> Self {
+        let connection = Connection::new(Arc::clone(&offer.sessions), offer.prefix.clone());
+        Self { offer: Arc::clone(offer), connection: Arc::new(Mutex::new(connection)) }
     }
 
-    fn route(&self, name: &str) -> Result<&Route, ErrorData> {
-        self.routes
-            .iter()
-            .find(|route| route.tool.name == name)
-            .ok_or_else(|| ErrorData::invalid_params(format!("Unknown tool: {}", echo(name)), None))
+    /// Does something with the connection, on a thread that may wait for the disk. The lock is fair, and requests are
+    /// taken up on one thread: what a client sends without waiting is done in the order sent.
+    async fn in_turn<R: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut Connection) -> R + Send + 'static,
+    ) -> Result<R, ErrorData> {
+        let mut connection = Arc::clone(&self.connection).lock_owned().await;
+        if context.ct.is_cancelled() {
+            return Err(ErrorData::internal_error("Cancelled before it began", None));
+        }
+        tokio::task::spawn_blocking(move || work(&mut connection)).await.map_err(|fault| {
+            tracing::error!(%fault, "a call did not end");
+            call::broken()
+        })
     }
 
-    fn bootstrap(&self, task: Option<&str>) -> GetPromptResult {
-        let mut text = self.bootstrap.clone();
-        if let Some(task) = task {
-            text.push_str(&format!("\n\nTHE TASK\n{}", clip(task, PROMPT_TASK)));
+    /// The answer to a call of a known tool whose arguments are no object: that is for the model to hear.
+    async fn call_without_object(
+        &self,
+        tool: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let era = Era::of(context)?;
+        let route = self.offer.route(tool)?;
+        let run = move |connection: &mut Connection| call::not_an_object(connection, &route);
+        let mut result = self.in_turn(context, run).await?.with_meta(self.meta(era));
+        if era == Era::Handshake {
+            // As the library does for the results that it knows.
+            result.result_type = None;
         }
-        GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
-            .with_description("Set up a 9plan session for a task that takes several plans")
+        serde_json::to_value(result).map(CustomResult::new).map_err(|fault| {
+            tracing::error!(%fault, "a result does not serialise");
+            call::broken()
+        })
+    }
+
+    /// What the revisions without a handshake ask each result to carry.
+    fn meta(&self, era: Era) -> Option<MetaObject> {
+        (era == Era::Stateless).then(|| self.offer.meta.clone())
     }
 }
 
-/// Whether a call belongs to the era in which each request stands alone and state is named. Versions are dates and compare
-/// as such.
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+/// The two forms of the protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Era {
+    /// A connection begins with `initialize` and has a state.
+    Handshake,
+    /// Each request stands alone: it names its version, and the state that it is about.
+    Stateless,
+}
+
+impl Era {
+    /// The era of the version that a request names, else of the one that was agreed on with `initialize`.
+    fn of(context: &RequestContext<RoleServer>) -> Result<Self, ErrorData> {
+        match context.protocol_version() {
+            Some(version) if version.has_initialize() => Ok(Self::Handshake),
+            Some(_) => Ok(Self::Stateless),
+            None => Err(invalid("Send initialize first, or name the version of the protocol in the request's _meta")),
+        }
+    }
+}
+
+/// What both transports run on. One thread takes requests up, in the order in which they come; what may wait for the disk is
+/// done on others.
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+/// Returns when the process is asked to end.
+async fn shutdown() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        Ok(())
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+/// The failure of a request whose parameters are wrong.
+fn invalid(message: impl Into<Cow<'static, str>>) -> ErrorData {
+    ErrorData::invalid_params(message, None)
 }
 
 /// A caller's own word in a message, within reason.
@@ -87,97 +157,91 @@ fn echo(word: &str) -> String {
 /// The lists are short enough for one page, so that no cursor was ever given out.
 fn first_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|page| page.cursor) {
-        Some(_) => Err(ErrorData::invalid_params("Unknown cursor: the list has one page", None)),
+        Some(_) => Err(invalid("Unknown cursor: the list has one page")),
         None => Ok(()),
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        self.config.clone()
+        self.offer.config.clone()
+    }
+
+    // The library's own would take the version that a client asks for as the one that was agreed on.
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let result = self.negotiate_initialize(&request)?;
+        request.protocol_version = result.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(result)
     }
 
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let meta = self.meta(Era::of(&context)?);
         first_page(request)?;
-        Ok(ListToolsResult::with_all_items(self.routes.iter().map(|route| route.tool.clone()).collect()))
+        Ok(ListToolsResult { meta, ..ListToolsResult::with_all_items(self.offer.tools()) })
     }
 
-    // The tool runs on the thread that reads the connection: calls that a client sends without waiting then take effect
-    // in the order sent.
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let route = self.route(&request.name)?;
+        let era = Era::of(&context)?;
+        let route = self.offer.route(&request.name)?;
         let caller = Caller {
-            unnamed: if is_stateless(&context) { Unnamed::CurrentIfClear } else { Unnamed::Current },
+            unnamed: if era == Era::Stateless { Unnamed::CurrentIfClear } else { Unnamed::Current },
             client: context.client_info().map(|client| client.name),
         };
-        call::run(&self.connection, route, request.arguments.unwrap_or_default(), caller).map(Into::into)
+        let given = request.arguments.unwrap_or_default();
+        let run = move |connection: &mut Connection| call::run(connection, &route, given, caller);
+        let result = self.in_turn(&context, run).await??;
+        Ok(result.with_meta(self.meta(era)).into())
     }
 
     async fn list_prompts(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        let meta = self.meta(Era::of(&context)?);
         first_page(request)?;
-        let task = PromptArgument::new("task").with_description("What to plan").with_required(false);
-        let prompt = Prompt::new(
-            BOOTSTRAP_NAME,
-            Some("Set up a session: clarify the task, break it into plans, queue them, start"),
-            Some(vec![task]),
-        );
-        Ok(ListPromptsResult::with_all_items(vec![prompt.with_title("Plan a task with 9plan")]))
+        Ok(ListPromptsResult { meta, ..ListPromptsResult::with_all_items(vec![self.offer.prompt.clone()]) })
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        if request.name != BOOTSTRAP_NAME {
-            return Err(ErrorData::invalid_params(format!("Unknown prompt: {}", echo(&request.name)), None));
-        }
-        let arguments = request.arguments.unwrap_or_default();
-        if let Some(other) = arguments.keys().find(|name| *name != "task") {
-            return Err(ErrorData::invalid_params(
-                format!("Unknown argument: {}; the prompt takes task", echo(other)),
-                None,
-            ));
-        }
-        match arguments.get("task") {
-            None | Some(Value::Null) => Ok(self.bootstrap(None).into()),
-            Some(Value::String(task)) => Ok(self.bootstrap(Some(task.trim()).filter(|task| !task.is_empty())).into()),
-            Some(_) => Err(ErrorData::invalid_params("The argument task must be a string", None)),
-        }
+        let meta = self.meta(Era::of(&context)?);
+        let mut result = self.offer.prompted(&request.name, &request.arguments.unwrap_or_default())?;
+        result.meta = meta;
+        Ok(result.into())
     }
 
-    // A request whose parameters do not fit its method comes here. For a call of a tool that is known, what does not fit
-    // is the arguments, and that is for the model to hear.
+    // A request whose parameters do not fit its method comes here, as well as one whose method is not known.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        if request.method != "tools/call" {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, echo(&request.method), None));
+        let Some((method, wanted)) = METHODS.iter().find(|(method, _)| *method == request.method) else {
+            let unknown = format!("Unknown method: {}", echo(&request.method));
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, unknown, None));
+        };
+        let param = |name: &str| request.params.as_ref().and_then(|params| params.get(name));
+        let no_object = param("arguments").is_some_and(|arguments| !arguments.is_null() && !arguments.is_object());
+        match param("name").and_then(Value::as_str) {
+            Some(tool) if *method == "tools/call" && no_object => self.call_without_object(tool, &context).await,
+            _ => Err(invalid(format!("The parameters do not fit: {method} takes {wanted}"))),
         }
-        let name = request.params.as_ref().and_then(|params| params.get("name")).and_then(Value::as_str);
-        let name = name.ok_or_else(|| ErrorData::invalid_params("tools/call needs the name of a tool", None))?;
-        let mut result = call::not_an_object(&self.connection, self.route(name)?);
-        if !is_stateless(&context) {
-            // As the library does for the results that it knows.
-            result.result_type = None;
-        }
-        serde_json::to_value(result).map(CustomResult::new).map_err(|fault| {
-            tracing::error!(%fault, "a result does not serialise");
-            ErrorData::internal_error("The result could not be written", None)
-        })
     }
 }

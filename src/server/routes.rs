@@ -76,6 +76,16 @@ const ALWAYS_LOADED: [&str; 3] = ["session_create", "session_resume", "queue_pul
 /// The tool that is about no session, so that its reply may name none.
 const ABOUT_NO_SESSION: &str = "admin_sessions";
 
+/// The name of a tool that panics, by which a test sees through the real program that even then a caller is answered. It is
+/// on no list, and in no release.
+#[cfg(debug_assertions)]
+pub const FAULTY: &str = "panic";
+
+#[cfg(debug_assertions)]
+pub fn faulty() -> Route {
+    Route { tool: Tool::new(FAULTY, "", JsonObject::new()), run: Box::new(|_, _| panic!("as was asked for")) }
+}
+
 /// Our own text with the prefix that is in force.
 pub fn with_prefix(text: &str, prefix: &str) -> String {
     text.trim().replace(WRITTEN_PREFIX, prefix)

@@ -5,6 +5,8 @@
 
 use std::fs::{self, OpenOptions};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -24,6 +26,16 @@ pub const LOG_NAME: &str = "session.db-wal";
 
 /// How long a busy database is waited for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The same when the process is about to end.
+const LAST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_millis(25);
+
+/// Whether the process is about to end. The library that asks whether to try again has no place for anything but a plain
+/// function, so that this is one for the whole process.
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// The steps from one version of the schema to the next, by the version that they start from. Append only.
 const MIGRATIONS: [Migration; 1] = [|db, folder| {
@@ -163,9 +175,30 @@ fn trace_sql(db: &mut Connection, session: &SessionName) -> Result<(), Error> {
 /// Opens a database that exists; none is made. Whoever has the connection is alone with it.
 fn connect(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(path, flags)?;
-    db.busy_timeout(BUSY_TIMEOUT)?;
+    let mut db = Connection::open_with_flags(path, flags)?;
+    db.busy_handler(Some(wait))?;
     Ok(db)
+}
+
+/// From now on a busy database is waited for only shortly, since the process is about to end: what is under way fails in
+/// good time, with nothing changed.
+pub fn stop_waiting() {
+    ENDING.store(true, Ordering::Relaxed);
+}
+
+/// Waits while somebody else has the database; false where that is to be reported.
+fn wait(tries: i32) -> bool {
+    let most = if ENDING.load(Ordering::Relaxed) { LAST_BUSY_TIMEOUT } else { BUSY_TIMEOUT };
+    let pause = pause(tries, most);
+    pause.map(thread::sleep).is_some()
+}
+
+/// How long to pause after so many tries: longer each time, until all together have taken `most`.
+fn pause(tries: i32, most: Duration) -> Option<Duration> {
+    let step = |tries: u32| Duration::from_millis(tries.into()).min(LONGEST_PAUSE);
+    let tries = u32::try_from(tries).ok()?;
+    let waited: Duration = (1..=tries).map(step).sum();
+    (waited < most).then(|| step(tries + 1))
 }
 
 /// The version of a session's schema, where it is a session of a version known here.
@@ -236,4 +269,19 @@ fn private_file(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_come_to_an_end() {
+        let pauses = |most| (0..).map_while(|tries| pause(tries, most)).collect::<Vec<_>>();
+        let all = pauses(BUSY_TIMEOUT);
+        assert_eq!(all[..3], [1, 2, 3].map(Duration::from_millis));
+        assert_eq!(all.iter().max(), Some(&LONGEST_PAUSE));
+        assert_eq!(all.iter().sum::<Duration>(), Duration::from_secs(5));
+        assert!(pauses(LAST_BUSY_TIMEOUT).iter().sum::<Duration>() < LAST_BUSY_TIMEOUT + LONGEST_PAUSE);
+    }
 }

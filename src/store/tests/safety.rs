@@ -301,5 +301,4 @@ fn commits_are_synced_to_a_write_ahead_log_and_references_hold() {
     assert_eq!(pragma("journal_mode"), Value::Text("wal".into()));
     assert_eq!(pragma("synchronous"), Value::Integer(2));
     assert_eq!(pragma("foreign_keys"), Value::Integer(1));
-    assert_eq!(pragma("busy_timeout"), Value::Integer(5000));
 }

@@ -1,0 +1,230 @@
+//! A message as a client wrote it, before the protocol sees it.
+//!
+//! Owns the promise that whoever asks something and gives an id is answered, however the message is spoiled: what the
+//! library would drop is mended or refused here. Pure; knows neither transport.
+
+use std::fmt;
+
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
+
+use super::skim::{LONGEST_ID, Skim};
+
+/// The longest message, in bytes.
+pub const LONGEST: usize = 8 * 1024 * 1024;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What came in.
+#[derive(Debug, PartialEq)]
+pub enum Incoming {
+    /// A request or a notification: an object with a method, and with an id that can be answered if it has one.
+    Message(Value),
+    /// What is no message, or one that cannot be taken.
+    Refused(Refusal),
+    /// An answer. Nobody here asks a client anything.
+    Answer,
+}
+
+/// The answer to a message that is not taken. As text it is one line of JSON.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// As the client wrote it. Without one nobody waits for an answer.
+    pub id: Option<String>,
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = json!({ "code": self.code, "message": self.message });
+        write!(out, r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, self.id.as_deref().unwrap_or("null"))
+    }
+}
+
+impl Refusal {
+    /// The refusal of a message that is longer than [`LONGEST`].
+    pub fn too_long(skimmed: Skim) -> Self {
+        let message = format!("Invalid Request: longer than {} MiB", LONGEST / (1024 * 1024));
+        Self { id: skimmed.id(), code: ErrorCode::INVALID_REQUEST, message }
+    }
+
+    /// The refusal of a message that is JSON, but not what it must be.
+    pub fn invalid(id: Option<String>, what: impl fmt::Display) -> Self {
+        Self { id, code: ErrorCode::INVALID_REQUEST, message: format!("Invalid Request: {what}") }
+    }
+}
+
+/// Reads one line or body: a message, several in a list (a batch, which revisions up to 2025-03-26 have), or nothing but
+/// white space.
+pub fn read(text: &[u8]) -> Vec<Incoming> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    match parsed(text) {
+        Ok(Value::Array(messages)) if !messages.is_empty() => {
+            messages.into_iter().map(|message| checked(message, None)).collect()
+        }
+        Ok(message) => vec![checked(message, Some(text))],
+        Err(refusal) => vec![Incoming::Refused(refusal)],
+    }
+}
+
+/// The JSON of a text. What is not Unicode in it is replaced, so that one bad character does not cost a plan.
+fn parsed(text: &[u8]) -> Result<Value, Refusal> {
+    if let Ok(value) = serde_json::from_slice(text) {
+        return Ok(value);
+    }
+    let mended = mended(text);
+    match serde_json::from_str(&mended) {
+        Ok(_) if id(text) != id(mended.as_bytes()) => Err(Refusal::invalid(id(text), "the id is not Unicode text")),
+        Ok(value) => {
+            tracing::warn!("a message had characters that are not Unicode; they were replaced");
+            Ok(value)
+        }
+        Err(fault) => {
+            Err(Refusal { id: id(text), code: ErrorCode::PARSE_ERROR, message: format!("Parse error: {fault}") })
+        }
+    }
+}
+
+/// Looks at what the library does not answer for. `text` is what the message was read from, where it stood alone.
+fn checked(message: Value, text: Option<&[u8]>) -> Incoming {
+    let wrong = match &message {
+        Value::Object(fields) => {
+            let has = |name: &str| fields.contains_key(name);
+            if !has("method") && (has("result") || has("error")) {
+                return Incoming::Answer;
+            }
+            if fields.get("jsonrpc").is_none_or(|version| version != "2.0") {
+                "jsonrpc must be \"2.0\""
+            } else if !fields.get("method").is_some_and(Value::is_string) {
+                "method must be a string"
+            } else if !fields.get("id").is_none_or(is_id) {
+                "the id must be a string of up to 1,000 bytes or a whole number of 64 bits"
+            } else {
+                return Incoming::Message(message);
+            }
+        }
+        _ => "a message is an object",
+    };
+    let id = text.map_or_else(|| id(message.to_string().as_bytes()), id);
+    Incoming::Refused(Refusal::invalid(id, wrong))
+}
+
+fn is_id(id: &Value) -> bool {
+    match id {
+        Value::String(text) => text.len() <= LONGEST_ID,
+        id => id.is_i64(),
+    }
+}
+
+fn id(text: &[u8]) -> Option<String> {
+    let mut skim = Skim::default();
+    skim.read(text);
+    skim.id()
+}
+
+/// The text with U+FFFD in the place of whatever is no character: bytes that are not UTF-8, and halves of surrogate pairs
+/// that stand alone.
+fn mended(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut mended = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('\\') {
+        mended.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (length, written) = match (unit(rest), rest.get(6..).and_then(unit)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (12, &rest[..12]),
+            (Some(0xd800..=0xdfff), _) => (6, r"\ufffd"),
+            _ => {
+                let length = rest.chars().take(2).map(char::len_utf8).sum();
+                (length, &rest[..length])
+            }
+        };
+        mended.push_str(written);
+        rest = &rest[length..];
+    }
+    mended.push_str(rest);
+    mended
+}
+
+/// The number in an escape `\uXXXX` that a text begins with.
+fn unit(text: &str) -> Option<u16> {
+    u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn refused(id: Option<&str>, code: i32, message: &str) -> Incoming {
+        Incoming::Refused(Refusal { id: id.map(str::to_owned), code: ErrorCode(code), message: message.to_owned() })
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_with_the_id_as_it_was_written() {
+        let line = Refusal::invalid(Some("1.50".to_owned()), "a \"word\"\nand more").to_string();
+        let expected =
+            r#"{"jsonrpc":"2.0","id":1.50,"error":{"code":-32600,"message":"Invalid Request: a \"word\"\nand more"}}"#;
+        assert_eq!(line, expected);
+        assert!(Refusal::invalid(None, "x").to_string().starts_with(r#"{"jsonrpc":"2.0","id":null,"#));
+    }
+
+    #[test]
+    fn a_batch_is_read_one_by_one() {
+        let text = r#"[{"jsonrpc":"2.0","method":"m","id":1}, 7, {"id":"a"}, {"id":2,"result":{}}]"#;
+        let expected = [
+            Incoming::Message(json!({ "jsonrpc": "2.0", "method": "m", "id": 1 })),
+            refused(None, -32600, "Invalid Request: a message is an object"),
+            refused(Some("\"a\""), -32600, "Invalid Request: jsonrpc must be \"2.0\""),
+            Incoming::Answer,
+        ];
+        assert_eq!(read(text.as_bytes()), expected);
+        assert_eq!(read(b"[]"), [refused(None, -32600, "Invalid Request: a message is an object")]);
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced_and_nothing_else() {
+        for (text, expected) in [
+            (r"\ud83d\ude00", r"\ud83d\ude00"),
+            (r"\ud83d", r"\ufffd"),
+            (r"\ude00\ud83d", r"\ufffd\ufffd"),
+            (r"\ud83d\ud83d\ude00", r"\ufffd\ud83d\ude00"),
+            (r"\ud83dx\\ud83d", r"\ufffdx\\ud83d"),
+            (r"\\\ud83d\n\", r"\\\ufffd\n\"),
+            (r"\ud8", r"\ud8"),
+            (r"\é\ud83d", r"\é\ufffd"),
+        ] {
+            assert_eq!(mended(text.as_bytes()), expected, "{text}");
+        }
+        assert_eq!(mended(b"a\xffb\xe4\xb8"), "a\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn an_id_that_would_be_changed_is_refused_with_the_id_that_was_given() {
+        let text = br#"{"jsonrpc":"2.0","id":"\ud800","method":"ping"}"#;
+        let expected = refused(Some(r#""\ud800""#), -32600, "Invalid Request: the id is not Unicode text");
+        assert_eq!(read(text), [expected]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_good_message_is_taken_as_it_is(text: String, id: i64) {
+            let message = json!({ "jsonrpc": "2.0", "id": id, "method": text, "params": { text: [id] } });
+            prop_assert_eq!(read(message.to_string().as_bytes()), [Incoming::Message(message)]);
+        }
+
+        #[test]
+        fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            for incoming in read(&bytes) {
+                if let Incoming::Refused(refusal) = incoming {
+                    prop_assert!(serde_json::from_str::<Value>(&refusal.to_string()).is_ok());
+                }
+            }
+        }
+    }
+}
