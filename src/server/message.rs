@@ -91,33 +91,47 @@ fn parsed(text: &[u8]) -> Result<Value, Refusal> {
 
 /// Looks at what the library does not answer for. `text` is what the message was read from, where it stood alone.
 fn checked(message: Value, text: Option<&[u8]>) -> Incoming {
-    let wrong = match &message {
-        Value::Object(fields) => {
-            let has = |name: &str| fields.contains_key(name);
-            if !has("method") && (has("result") || has("error")) {
-                return Incoming::Answer;
-            }
-            if fields.get("jsonrpc").is_none_or(|version| version != "2.0") {
-                "jsonrpc must be \"2.0\""
-            } else if !fields.get("method").is_some_and(Value::is_string) {
-                "method must be a string"
-            } else if !fields.get("id").is_none_or(is_id) {
-                "the id must be a string of up to 1,000 bytes or a whole number of 64 bits"
-            } else {
-                return Incoming::Message(message);
-            }
-        }
-        _ => "a message is an object",
+    let (code, wrong) = match fault(&message) {
+        None => return Incoming::Message(message),
+        Some(Fault::Answer) => return Incoming::Answer,
+        Some(Fault::Request(what)) => (ErrorCode::INVALID_REQUEST, format!("Invalid Request: {what}")),
+        Some(Fault::Params(what)) => (ErrorCode::INVALID_PARAMS, format!("Invalid params: {what}")),
     };
     let id = text.map_or_else(|| id(message.to_string().as_bytes()), id);
-    Incoming::Refused(Refusal::invalid(id, wrong))
+    Incoming::Refused(Refusal { id, code, message: wrong })
+}
+
+/// Why something is no message for the library.
+enum Fault {
+    Answer,
+    Request(&'static str),
+    Params(&'static str),
+}
+
+fn fault(message: &Value) -> Option<Fault> {
+    let Value::Object(fields) = message else { return Some(Fault::Request("a message is an object")) };
+    let has = |name: &str| fields.contains_key(name);
+    let object_or_none = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_object());
+    let params = fields.get("params");
+    if !has("method") && (has("result") || has("error")) {
+        Some(Fault::Answer)
+    } else if fields.get("jsonrpc").is_none_or(|version| version != "2.0") {
+        Some(Fault::Request("jsonrpc must be \"2.0\""))
+    } else if !fields.get("method").is_some_and(Value::is_string) {
+        Some(Fault::Request("method must be a string"))
+    } else if !fields.get("id").is_none_or(is_id) {
+        Some(Fault::Request("the id must be a string of up to 8 KiB or a whole number of 64 bits"))
+    } else if !object_or_none(params) {
+        Some(Fault::Params("params must be an object"))
+    } else if !object_or_none(params.and_then(|params| params.get("_meta"))) {
+        Some(Fault::Params("_meta must be an object"))
+    } else {
+        None
+    }
 }
 
 fn is_id(id: &Value) -> bool {
-    match id {
-        Value::String(text) => text.len() <= LONGEST_ID,
-        id => id.is_i64(),
-    }
+    id.is_i64() || id.is_string() && id.to_string().len() <= LONGEST_ID
 }
 
 fn id(text: &[u8]) -> Option<String> {

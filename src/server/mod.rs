@@ -38,7 +38,7 @@ pub use offer::Offer;
 const METHODS: [(&str, &str); 7] = [
     ("initialize", "protocolVersion, capabilities and clientInfo (name and version)"),
     ("ping", "nothing"),
-    ("server/discover", "_meta"),
+    ("server/discover", "_meta, with io.modelcontextprotocol/protocolVersion and clientCapabilities"),
     ("tools/list", "nothing"),
     ("tools/call", "the name of a tool, a string, and its arguments, an object"),
     ("prompts/list", "nothing"),

@@ -94,7 +94,7 @@ impl Pipe {
                     }
                 }
                 ClientNotification::CustomNotification(custom) if !custom.method.starts_with("notifications/") => {
-                    tracing::warn!(method = custom.method, "a request without an id was dropped");
+                    self.refuse(&Refusal::invalid(None, "a request without an id"));
                 }
                 _ => {}
             },

@@ -5,8 +5,8 @@
 
 use serde::de::IgnoredAny;
 
-/// The longest id that is read, in bytes of JSON. An answer repeats it.
-pub const LONGEST_ID: usize = 1_024;
+/// The longest id that is read, in bytes of JSON. An answer repeats it, and has to stay below 60 KiB.
+pub const LONGEST_ID: usize = 8 * 1_024;
 
 /// What is known of a message so far.
 #[derive(Default)]

@@ -57,6 +57,13 @@ impl World {
         self.plans(session).join(format!("{id}.txt"))
     }
 
+    /// Keeps everybody else from changing a session, as long as the connection lives.
+    pub fn hold(&self, session: &str) -> rusqlite::Connection {
+        let database = rusqlite::Connection::open(self.database(session)).unwrap();
+        database.execute_batch("BEGIN IMMEDIATE").unwrap();
+        database
+    }
+
     /// A server that is not started yet.
     pub fn server(&self) -> Launch {
         let mut command = Command::new(env!("CARGO_BIN_EXE_9plan"));
@@ -291,7 +298,21 @@ impl Client {
 
     #[track_caller]
     fn write(&mut self, line: &str) {
-        self.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+        self.write_bytes(format!("{line}\n").as_bytes());
+    }
+
+    /// Writes bytes as they are.
+    #[track_caller]
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
+        self.stdin.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    /// The next line that the server writes.
+    #[track_caller]
+    pub fn line(&mut self) -> String {
+        let line = self.lines.recv_timeout(PATIENCE).expect("a line");
+        assert!(line.len() < MAX_LINE, "a line of {} bytes", line.len());
+        String::from_utf8(line).unwrap()
     }
 
     /// The answer to a request that was sent, whatever else comes before it.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{STATELESS, World, plan};
+use crate::harness::World;
 
 #[test]
 fn an_environment_that_holds_only_home_is_enough() {
@@ -80,43 +80,6 @@ fn help_and_version_answer_on_standard_output() {
     assert_eq!((help.status.code(), help.stderr), (Some(0), Vec::new()));
     for part in ["demo", "show", "NINEPLAN_SESSIONS_PATH", "NINEPLAN_LOG_LEVEL", "NINEPLAN_TOOL_PREFIX"] {
         assert!(text.contains(part), "{part} in {text}");
-    }
-}
-
-#[test]
-fn the_end_of_input_ends_the_server_well() {
-    let world = World::new();
-    assert_eq!(world.server().connect().exit().status.code(), Some(0));
-    assert_eq!(world.client().exit().status.code(), Some(0));
-    assert_eq!(world.server().protocol(STATELESS).start().exit().status.code(), Some(0));
-    let empty = world.run(&[]);
-    assert_eq!((empty.status.code(), empty.stdout), (Some(0), Vec::new()));
-}
-
-#[test]
-fn calls_that_are_in_flight_when_the_input_ends_are_answered() {
-    let world = World::new();
-    let mut client = world.client();
-    client.create("t");
-    let sent: Vec<u64> = (0..50).map(|_| client.send_call("queue_add", plan("goal"))).collect();
-    client.end_input();
-    for (position, id) in (1..).zip(sent) {
-        assert_eq!(client.reply(id).fields["queue_position"], position);
-    }
-    assert_eq!(client.exit().status.code(), Some(0));
-}
-
-#[cfg(unix)]
-#[test]
-fn a_signal_ends_the_server_well_with_its_input_open() {
-    for signal in ["-TERM", "-INT"] {
-        let world = World::new();
-        for mut client in [world.client(), world.server().protocol(STATELESS).start()] {
-            client.create("t");
-            let process = client.process_id().to_string();
-            assert!(std::process::Command::new("kill").args([signal, &process]).status().unwrap().success());
-            assert_eq!(client.ended().status.code(), Some(0), "{signal}");
-        }
     }
 }
 

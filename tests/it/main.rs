@@ -8,12 +8,15 @@
 mod calls;
 mod contract;
 mod demo;
+mod ending;
 mod errors;
 mod guidance;
 mod harness;
+mod hostile;
 mod life;
 mod limits;
 mod names;
+mod order;
 mod prefix;
 mod readme;
 mod refusals;

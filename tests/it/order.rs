@@ -1,0 +1,128 @@
+//! Calls that are sent without waiting: their order, their cancellation, and what a busy session holds up.
+
+use std::collections::VecDeque;
+
+use serde_json::json;
+
+use crate::harness::{STATELESS, World, only_text, plan};
+
+#[test]
+fn five_hundred_pipelined_calls_of_all_kinds_take_effect_in_the_order_sent() {
+    for protocol in ["2025-11-25", STATELESS] {
+        let world = World::new();
+        let mut client = world.server().protocol(protocol).start();
+        client.create("t");
+        let mut sent = Vec::new();
+        for step in 0..500 {
+            let (tool, arguments) = match step % 10 {
+                0 | 3 => {
+                    let mut arguments = plan(&format!("goal {step}"));
+                    arguments["position"] = json!(if step % 10 == 0 { "back" } else { "front" });
+                    ("queue_add", arguments)
+                }
+                1 | 6 => ("queue_pull", json!({})),
+                2 => ("plan_defer", json!({ "reason": "r", "position": "back" })),
+                7 if step % 20 == 7 => ("plan_discard", json!({ "reason": "r" })),
+                7 => ("plan_complete", json!({ "outcome": format!("outcome {step}") })),
+                4 => ("admin_state", json!({})),
+                5 => ("queue_add", plan(&format!("goal {step}"))),
+                8 => ("history_search", json!({ "query": "outcome" })),
+                _ => ("admin_validate", json!({})),
+            };
+            sent.push((step, client.send_call(tool, arguments)));
+        }
+        let mut queue = VecDeque::new();
+        let (mut active, mut completed) = (None, 0);
+        for (step, id) in sent {
+            let reply = client.reply(id).fields;
+            match step % 10 {
+                0 | 5 => queue.push_back(format!("goal {step}")),
+                3 => queue.push_front(format!("goal {step}")),
+                1 | 6 => {
+                    active = queue.pop_front();
+                    assert_eq!(reply["goal"], json!(active), "{step}");
+                }
+                2 => queue.extend(active.take()),
+                7 => {
+                    active = None;
+                    completed += u64::from(step % 20 != 7);
+                    assert_eq!(reply["completed_count"], completed, "{step}");
+                }
+                4 => {
+                    let goals: Vec<_> =
+                        reply["queue"].as_array().unwrap().iter().map(|item| item["goal"].clone()).collect();
+                    let expected: Vec<_> = queue.iter().take(100).map(|goal| json!(goal)).collect();
+                    assert_eq!(goals, expected, "{step}");
+                }
+                8 => assert_eq!(reply["total_matches"], completed, "{step}"),
+                _ => assert_eq!(reply["valid"], true, "{step}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_busy_database_is_waited_for_and_holds_up_nothing_but_its_session() {
+    let world = World::new();
+    let (mut client, mut other) = (world.client(), world.client());
+    let session = client.create("t");
+    let held = world.hold(&session);
+    let waiting = client.send_call("queue_add", plan("A"));
+    // The same connection still answers what is about no session, and another one goes on.
+    assert_eq!(client.request("ping", json!({}))["result"], json!({}));
+    assert_eq!(client.request("tools/list", json!({}))["result"]["tools"].as_array().map(Vec::len), Some(12));
+    other.create("u");
+    other.add("B");
+    drop(held);
+    assert_eq!(client.reply(waiting).fields["queue_position"], 1);
+}
+
+#[test]
+fn a_call_that_is_cancelled_before_its_turn_does_nothing_and_is_not_answered() {
+    let world = World::new();
+    let mut client = world.client();
+    let session = client.create("t");
+    let held = world.hold(&session);
+    let [first, second, third] = ["A", "B", "C"].map(|goal| client.send_call("queue_add", plan(goal)));
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": second } });
+    client.write_bytes(format!("{cancel}\n").as_bytes());
+    // The answer shows that the cancellation was read.
+    client.request("ping", json!({}));
+    drop(held);
+    assert_eq!(client.reply(first).fields["queue_position"], 1);
+    assert_eq!(client.reply(third).fields["queue_position"], 2);
+    // Nothing else was written: that is looked at when the server has ended.
+    assert_eq!(client.exit().status.code(), Some(0));
+}
+
+#[test]
+fn a_call_that_is_cancelled_while_it_runs_is_whole_and_not_answered() {
+    let world = World::new();
+    let mut client = world.client();
+    let session = client.create("t");
+    let held = world.hold(&session);
+    let running = client.send_call("queue_add", plan("A"));
+    client.request("ping", json!({}));
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": running } });
+    client.write_bytes(format!("{cancel}\n").as_bytes());
+    client.request("ping", json!({}));
+    drop(held);
+    let state = client.ok("admin_state", json!({})).fields;
+    assert_eq!((&state["queue_length"], &state["file_db_match"]), (&json!(1), &json!(true)));
+    assert_eq!(client.exit().status.code(), Some(0));
+}
+
+#[test]
+fn an_id_that_is_still_in_use_is_refused() {
+    let world = World::new();
+    let mut client = world.client();
+    let session = client.create("t");
+    let held = world.hold(&session);
+    let id = client.send_call("queue_add", plan("A"));
+    client.write_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").as_bytes());
+    let refused = client.answer(id);
+    let message = "Invalid Request: the id is that of a request that is not answered yet";
+    assert_eq!(refused["error"], json!({ "code": -32600, "message": message }));
+    drop(held);
+    assert_eq!(only_text(&client.result(id)).lines().next(), Some(&*format!("[Session: {session}]")));
+}
