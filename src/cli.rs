@@ -7,8 +7,9 @@ use clap::{Parser, Subcommand};
 /// Keeps a coding agent's plans outside its context: an MCP server.
 ///
 /// Without a command it serves MCP over standard input and output; an MCP
-/// client starts it so. A session with a three-word name holds one queue of
-/// plans, and `9plan demo` plays one from start to end.
+/// client starts it so. It can also serve many clients over HTTP. A session
+/// with a three-word name holds one queue of plans, and `9plan demo` plays one
+/// from start to end.
 #[derive(Debug, Parser)]
 #[command(name = "9plan", version, verbatim_doc_comment, after_help = ENVIRONMENT)]
 pub struct Cli {
@@ -36,7 +37,11 @@ Environment:
   NINEPLAN_SESSIONS_PATH  Where sessions are kept
                           [default: 9plan/sessions in the user's data folder]
   NINEPLAN_LOG_LEVEL      debug, info, warn or error [default: info]
-  NINEPLAN_TRANSPORT      stdio [default: stdio]
+  NINEPLAN_TRANSPORT      stdio or http [default: stdio]
+  NINEPLAN_HTTP_HOST      Where HTTP is served, at /mcp [default: 127.0.0.1]
+  NINEPLAN_HTTP_PORT      [default: 8080]
+  NINEPLAN_HTTP_TOKEN     What clients must show as a bearer token; required
+                          where the host is not a loopback one
   NINEPLAN_TOOL_PREFIX    What the tools' names begin with [default: 9plan_]
   NINEPLAN_TOOLSETS       Which tools are served [default: core]
   NO_COLOR                Set to anything, terminals get no colour";

@@ -7,6 +7,11 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::server::access::{Access, Host, Token};
+use crate::server::http::Endpoint;
+
+const HOST: &str = "NINEPLAN_HTTP_HOST";
+
 /// The sets of tools that there are.
 const TOOLSETS: [&str; 1] = ["core"];
 
@@ -16,6 +21,7 @@ pub struct Config {
     /// Absolute; need not exist.
     pub sessions_root: PathBuf,
     pub log_level: LogLevel,
+    pub transport: Transport,
     /// What the names of the tools begin with.
     pub tool_prefix: String,
     /// Whether a terminal may be written to in colour: `NO_COLOR` is unset or empty (<https://no-color.org>).
@@ -29,6 +35,13 @@ pub enum LogLevel {
     Info,
     Warn,
     Error,
+}
+
+/// How clients reach the server.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Transport {
+    Stdio,
+    Http(Endpoint),
 }
 
 /// A variable with a value that is not allowed.
@@ -75,11 +88,15 @@ impl Config {
         let value = |variable| set(lookup(variable));
         let sessions_root = sessions_root(value("NINEPLAN_SESSIONS_PATH"), places)?;
         let log_level = log_level(value("NINEPLAN_LOG_LEVEL"))?;
-        transport(value("NINEPLAN_TRANSPORT"))?;
+        let endpoint = Endpoint {
+            access: Access { host: host(value(HOST))?, token: token(value("NINEPLAN_HTTP_TOKEN"))? },
+            port: port(value("NINEPLAN_HTTP_PORT"))?,
+        };
+        let transport = transport(value("NINEPLAN_TRANSPORT"), endpoint)?;
         let tool_prefix = tool_prefix(value("NINEPLAN_TOOL_PREFIX"))?;
         toolsets(value("NINEPLAN_TOOLSETS"))?;
         let colour = lookup("NO_COLOR").is_none_or(|value| value.is_empty());
-        Ok(Self { sessions_root, log_level, tool_prefix, colour })
+        Ok(Self { sessions_root, log_level, transport, tool_prefix, colour })
     }
 }
 
@@ -126,12 +143,37 @@ fn log_level(value: Option<OsString>) -> Result<LogLevel, BadVariable> {
     }
 }
 
-fn transport(value: Option<OsString>) -> Result<(), BadVariable> {
-    match value {
-        Some(value) if value != "stdio" => {
-            Err(bad("NINEPLAN_TRANSPORT", &value.to_string_lossy(), "this version serves stdio"))
+fn transport(value: Option<OsString>, endpoint: Endpoint) -> Result<Transport, BadVariable> {
+    match value.as_ref().map(|value| value.to_str()) {
+        None | Some(Some("stdio")) => Ok(Transport::Stdio),
+        Some(Some("http")) if endpoint.access.token.is_none() && !endpoint.access.host.is_loopback() => {
+            Err(bad(HOST, endpoint.access.host.as_str(), "set NINEPLAN_HTTP_TOKEN too, or use a loopback host"))
         }
-        _ => Ok(()),
+        Some(Some("http")) => Ok(Transport::Http(endpoint)),
+        _ => Err(bad("NINEPLAN_TRANSPORT", &value.unwrap_or_default().to_string_lossy(), "use stdio or http")),
+    }
+}
+
+fn host(value: Option<OsString>) -> Result<Host, BadVariable> {
+    let value = value.unwrap_or_else(|| "127.0.0.1".into());
+    value
+        .to_str()
+        .and_then(Host::parse)
+        .ok_or_else(|| bad(HOST, &value.to_string_lossy(), "use the name or the address of a host, such as 127.0.0.1"))
+}
+
+fn port(value: Option<OsString>) -> Result<u16, BadVariable> {
+    let Some(value) = value else { return Ok(8080) };
+    let port = value.to_str().and_then(|text| text.parse().ok());
+    port.ok_or_else(|| bad("NINEPLAN_HTTP_PORT", &value.to_string_lossy(), "use a number from 0 to 65535"))
+}
+
+fn token(value: Option<OsString>) -> Result<Option<Token>, BadVariable> {
+    let Some(value) = value else { return Ok(None) };
+    match value.to_str().and_then(Token::parse) {
+        Some(token) => Ok(Some(token)),
+        // Not the value: it is a secret, and where a client's log goes nobody knows.
+        None => Err(bad("NINEPLAN_HTTP_TOKEN", "…", "use letters, digits and signs of ASCII, without spaces")),
     }
 }
 
@@ -174,6 +216,7 @@ mod tests {
         Config {
             sessions_root: "/home/ada/data/9plan/sessions".into(),
             log_level: LogLevel::Info,
+            transport: Transport::Stdio,
             tool_prefix: "9plan_".into(),
             colour: true,
         }
@@ -185,6 +228,9 @@ mod tests {
             "NINEPLAN_SESSIONS_PATH",
             "NINEPLAN_LOG_LEVEL",
             "NINEPLAN_TRANSPORT",
+            "NINEPLAN_HTTP_HOST",
+            "NINEPLAN_HTTP_PORT",
+            "NINEPLAN_HTTP_TOKEN",
             "NINEPLAN_TOOL_PREFIX",
             "NINEPLAN_TOOLSETS",
         ];
@@ -206,6 +252,7 @@ mod tests {
         let expected = Config {
             sessions_root: "/home/ada/plans".into(),
             log_level: LogLevel::Debug,
+            transport: Transport::Stdio,
             tool_prefix: "nineplan_".into(),
             colour: false,
         };
@@ -217,12 +264,46 @@ mod tests {
     fn a_bad_value_names_the_variable_the_value_and_what_is_allowed() {
         for (name, value, allowed) in [
             ("NINEPLAN_LOG_LEVEL", "loud", "use debug, info, warn or error"),
-            ("NINEPLAN_TRANSPORT", "carrier-pigeon", "this version serves stdio"),
+            ("NINEPLAN_TRANSPORT", "carrier-pigeon", "use stdio or http"),
+            ("NINEPLAN_HTTP_HOST", "http://a", "use the name or the address of a host, such as 127.0.0.1"),
+            ("NINEPLAN_HTTP_PORT", "65536", "use a number from 0 to 65535"),
+            ("NINEPLAN_HTTP_PORT", "-1", "use a number from 0 to 65535"),
             ("NINEPLAN_TOOL_PREFIX", "my plan.", "use up to 20 letters A-Z and a-z, digits, _ and -"),
             ("NINEPLAN_TOOLSETS", "core,steps", "use a comma-separated list of: core"),
         ] {
             let error = read(&[(name, value)]).unwrap_err().to_string();
             assert_eq!(error, format!("{name}={value:?} is not allowed: {allowed}"));
         }
+    }
+
+    #[test]
+    fn http_is_served_where_and_to_whom_it_is_said() {
+        let endpoint = |host: &str, port, token: Option<&str>| {
+            let access = Access { host: Host::parse(host).unwrap(), token: token.and_then(Token::parse) };
+            Ok(Transport::Http(Endpoint { access, port }))
+        };
+        let http = |variables: &[(&str, &str)]| {
+            read(&[&[("NINEPLAN_TRANSPORT", "http")], variables].concat())
+                .map(|config| config.transport)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(http(&[]), endpoint("127.0.0.1", 8080, None));
+        let (host, port, token) = ("NINEPLAN_HTTP_HOST", "NINEPLAN_HTTP_PORT", "NINEPLAN_HTTP_TOKEN");
+        assert_eq!(http(&[(host, "[::1]"), (port, "0")]), endpoint("::1", 0, None));
+        let all = [(host, "plans.example.com"), (port, "443"), (token, "s3cret")];
+        assert_eq!(http(&all), endpoint("plans.example.com", 443, Some("s3cret")));
+        for open in ["0.0.0.0", "::", "plans.example.com", "192.168.1.5"] {
+            let refused =
+                format!("{host}={open:?} is not allowed: set NINEPLAN_HTTP_TOKEN too, or use a loopback host");
+            assert_eq!(http(&[(host, open)]), Err(refused));
+            assert_eq!(read(&[(host, open)]).unwrap().transport, Transport::Stdio, "not served, so nobody's business");
+        }
+    }
+
+    #[test]
+    fn a_bad_token_is_not_repeated() {
+        let error = read(&[("NINEPLAN_HTTP_TOKEN", "my secret")]).unwrap_err().to_string();
+        let allowed = "use letters, digits and signs of ASCII, without spaces";
+        assert_eq!(error, format!("NINEPLAN_HTTP_TOKEN=\"…\" is not allowed: {allowed}"));
     }
 }

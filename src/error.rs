@@ -169,7 +169,7 @@ impl MissingSession {
         match (close, recent.as_slice()) {
             ([], []) => format!("There is no session to go on with by {prefix}session_resume: {start}."),
             ([], recent) => format!(
-                "Go on with {prefix}session_resume and a session_name, or {start}. Most recent: {}.",
+                "Call again with a session_name, resume one with {prefix}session_resume, or {start}. Most recent: {}.",
                 join(recent)
             ),
             (close, _) => format!("Did you mean {}? {prefix}admin_sessions lists all; {start}.", join(close)),

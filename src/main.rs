@@ -6,7 +6,8 @@
 //! main -> server -> tools -> sessions -> store -> files, ids -> plan_text, plan, error
 //! ```
 //!
-//! - [`server`] speaks MCP, and alone names rmcp and tokio; `server/routes.rs` is the one table of tools.
+//! - [`server`] speaks MCP over standard input and output or HTTP, and alone names rmcp, tokio and axum;
+//!   `server/routes.rs` is the one table of tools.
 //! - [`tools`] is what each tool does: arguments in, a reply out, no protocol.
 //! - [`sessions`] is the folder of all sessions, [`store`] one of them; only the store and [`error`] name rusqlite.
 //! - [`files`] is a session's `plans/`; [`ids`] draws names; [`plan_text`] is the form of a plan file; [`plan`] the words
@@ -14,8 +15,9 @@
 //! - [`config`] alone reads the environment; [`logging`] writes to standard error and never waits for it.
 //! - [`cli`] is the command line, [`demo`] and [`show`] its commands.
 //!
-//! A call: the table maps its name to a function in `tools`, `server/call.rs` checks the arguments and runs it, the
-//! function asks `sessions` for a store and makes one transition, and `server/call.rs` frames the reply.
+//! A call: `server/message.rs` takes the message, whatever it is, from `server/pipe.rs` or `server/http.rs`; the table maps
+//! the name of the tool to a function in `tools`; `server/call.rs` checks the arguments and runs it; the function asks
+//! `sessions` for a store and makes one transition; and `server/call.rs` frames the reply.
 
 mod cli;
 mod config;
@@ -40,7 +42,7 @@ use std::sync::Arc;
 use clap::Parser;
 
 use cli::{Cli, Command};
-use config::Config;
+use config::{Config, Transport};
 use files::DiskPlanFiles;
 use ids::RandomIds;
 use sessions::Sessions;
@@ -83,11 +85,16 @@ fn main() -> ExitCode {
         Ok(logging) => logging,
         Err(error) => return fail(&format!("the log cannot be written: {error}"), 1),
     };
-    if io::stdin().is_terminal() {
-        say(WAITING);
-    }
     let offer = Arc::new(server::Offer::new(sessions, config.tool_prefix));
-    let served = server::stdio::serve(&offer);
+    let served = match config.transport {
+        Transport::Stdio => {
+            if io::stdin().is_terminal() {
+                say(WAITING);
+            }
+            server::stdio::serve(&offer)
+        }
+        Transport::Http(endpoint) => server::http::serve(&offer, endpoint),
+    };
     if let Err(error) = &served {
         tracing::error!(%error, "serving failed");
     }

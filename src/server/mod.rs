@@ -4,8 +4,10 @@
 //! behind [`routes`], and what a client writes comes in through [`stdio`] or [`http`]. This module and those below it are
 //! the only ones that name rmcp.
 
+pub mod access;
 mod arguments;
 mod call;
+pub mod http;
 mod message;
 mod offer;
 mod pipe;
@@ -233,10 +235,15 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let Some((method, wanted)) = METHODS.iter().find(|(method, _)| *method == request.method) else {
-            let unknown = format!("Unknown method: {}", echo(&request.method));
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, unknown, None));
+        let unknown = || {
+            let message = format!("Unknown method: {}", echo(&request.method));
+            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
         };
+        let (method, wanted) = METHODS.iter().find(|(method, _)| *method == request.method).ok_or_else(unknown)?;
+        if *method == "initialize" && Era::of(&context).is_ok_and(|era| era == Era::Stateless) {
+            // The revisions without a handshake do not have it.
+            return Err(unknown());
+        }
         let param = |name: &str| request.params.as_ref().and_then(|params| params.get(name));
         let no_object = param("arguments").is_some_and(|arguments| !arguments.is_null() && !arguments.is_object());
         match param("name").and_then(Value::as_str) {

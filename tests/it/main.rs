@@ -13,6 +13,7 @@ mod errors;
 mod guidance;
 mod harness;
 mod hostile;
+mod http;
 mod life;
 mod limits;
 mod names;

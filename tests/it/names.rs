@@ -237,7 +237,7 @@ fn with_none_in_use_the_five_most_recent_are_named() {
         "SESSION_NOT_FOUND",
         "No session is in use on this connection, and the call names none.",
         &format!(
-            "Go on with 9plan_session_resume and a session_name, or start a session with 9plan_session_create. \
+            "Call again with a session_name, resume one with 9plan_session_resume, or start a session with 9plan_session_create. \
              Most recent: {}.",
             recent.join(", ")
         ),

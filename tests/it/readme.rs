@@ -25,6 +25,9 @@ fn the_readme_and_the_help_name_every_variable() {
         "NINEPLAN_SESSIONS_PATH",
         "NINEPLAN_LOG_LEVEL",
         "NINEPLAN_TRANSPORT",
+        "NINEPLAN_HTTP_HOST",
+        "NINEPLAN_HTTP_PORT",
+        "NINEPLAN_HTTP_TOKEN",
         "NINEPLAN_TOOL_PREFIX",
         "NINEPLAN_TOOLSETS",
     ]

@@ -1,0 +1,182 @@
+//! A machine of its own for each test, and a client of the server that runs on it.
+//!
+//! Owns the process, the two eras of the protocol and the frame of replies. Whatever a server writes must be one JSON-RPC
+//! message a line, none longer than the contract allows: that is checked here, for every test. Knows no single tool.
+
+mod client;
+mod reply;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub use client::Client;
+pub use reply::{Reply, error, failure, only_text, plan};
+
+/// How long an answer may take before the test gives up.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most bytes of a line.
+pub const MAX_LINE: usize = 60 * 1024;
+
+/// The version of the protocol that needs no handshake.
+pub const STATELESS: &str = "2026-07-28";
+
+/// A home folder with nothing in it but what the test puts there; gone when dropped, with the last client in it.
+#[derive(Clone)]
+pub struct World {
+    folder: Arc<TempDir>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self { folder: Arc::new(TempDir::new().unwrap()) }
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The sessions root that a server here is given.
+    pub fn root(&self) -> PathBuf {
+        self.home().join("sessions")
+    }
+
+    pub fn database(&self, session: &str) -> PathBuf {
+        self.root().join(session).join("session.db")
+    }
+
+    pub fn plans(&self, session: &str) -> PathBuf {
+        self.root().join(session).join("plans")
+    }
+
+    pub fn plan_file(&self, session: &str, id: &str) -> PathBuf {
+        self.plans(session).join(format!("{id}.txt"))
+    }
+
+    /// Keeps everybody else from changing a session, as long as the connection lives.
+    pub fn hold(&self, session: &str) -> rusqlite::Connection {
+        let database = rusqlite::Connection::open(self.database(session)).unwrap();
+        database.execute_batch("BEGIN IMMEDIATE").unwrap();
+        database
+    }
+
+    /// A server that is not started yet.
+    pub fn server(&self) -> Launch {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_9plan"));
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .env("NINEPLAN_SESSIONS_PATH", self.root())
+            .current_dir(self.home());
+        Launch { world: self.clone(), command, protocol: "2025-11-25", prefix: "9plan_", stderr: Stdio::null() }
+    }
+
+    /// A client after the handshake of 2025-11-25.
+    #[track_caller]
+    pub fn client(&self) -> Client {
+        self.server().start()
+    }
+
+    /// Runs the program with arguments and an empty standard input.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.server().run(arguments)
+    }
+}
+
+/// A server about to be started.
+pub struct Launch {
+    pub world: World,
+    pub command: Command,
+    protocol: &'static str,
+    prefix: &'static str,
+    stderr: Stdio,
+}
+
+impl Launch {
+    pub fn env(mut self, variable: &str, value: &str) -> Self {
+        self.command.env(variable, value);
+        self
+    }
+
+    pub fn without(mut self, variable: &str) -> Self {
+        self.command.env_remove(variable);
+        self
+    }
+
+    /// Speaks this version of the protocol.
+    pub fn protocol(mut self, version: &'static str) -> Self {
+        self.protocol = version;
+        self
+    }
+
+    /// Serves the tools under another prefix, which [`Client::call`] then uses.
+    pub fn prefix(mut self, prefix: &'static str) -> Self {
+        self.prefix = prefix;
+        self.env("NINEPLAN_TOOL_PREFIX", prefix)
+    }
+
+    /// Keeps standard error, to be read when the server has ended.
+    pub fn logging(mut self, level: &str) -> Self {
+        self.stderr = Stdio::piped();
+        self.env("NINEPLAN_LOG_LEVEL", level)
+    }
+
+    /// Runs the program to its end with an empty standard input.
+    pub fn run(mut self, arguments: &[&str]) -> Output {
+        self.command.args(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Starts the server and shakes hands, where the protocol has a handshake.
+    #[track_caller]
+    pub fn start(self) -> Client {
+        let stateless = self.protocol == STATELESS;
+        let mut client = self.connect();
+        if !stateless {
+            let hello = json!({
+                "protocolVersion": client.protocol,
+                "capabilities": {},
+                "clientInfo": { "name": "it", "version": "1" },
+            });
+            client.greeting = client.request("initialize", hello)["result"].take();
+            assert_eq!(client.greeting["protocolVersion"], client.protocol);
+            client.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
+        }
+        client
+    }
+
+    /// Starts the server and says nothing.
+    pub fn connect(mut self) -> Client {
+        let mut child = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in stdout.split(b'\n') {
+                if sender.send(line.unwrap()).is_err() {
+                    break;
+                }
+            }
+        });
+        Client {
+            stdin: child.stdin.take(),
+            stderr: child.stderr.take(),
+            child,
+            lines,
+            early: BTreeMap::new(),
+            last_id: 0,
+            protocol: self.protocol,
+            prefix: self.prefix,
+            greeting: Value::Null,
+            _world: self.world,
+        }
+    }
+}
