@@ -9,6 +9,7 @@ mod calls;
 mod contract;
 mod demo;
 mod ending;
+mod eras;
 mod errors;
 mod guidance;
 mod harness;
