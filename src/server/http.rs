@@ -127,7 +127,13 @@ async fn allowed(State(access): State<Arc<Access>>, request: Request, next: Next
 /// Lets a body pass that is one message, mended where it must be.
 async fn readable(request: Request, next: Next) -> Response {
     if request.method() != Method::POST {
-        return next.run(request).await;
+        let ends = request.method() == Method::DELETE;
+        let mut response = next.run(request).await;
+        if ends && response.status() == StatusCode::ACCEPTED {
+            // It is done, not only accepted; some clients report anything else as a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        return response;
     }
     let too_long =
         || (StatusCode::PAYLOAD_TOO_LARGE, format!("The body is longer than {LONGEST} bytes")).into_response();

@@ -171,7 +171,7 @@ fn a_connection_that_was_ended_is_not_found() {
     client.create();
     let id = client.session.clone().unwrap();
     let end = ureq::http::Request::delete(&client.url).header("mcp-session-id", &id).body(String::new()).unwrap();
-    assert_eq!(client.run(end).status, 202);
+    assert_eq!(client.run(end).status, 204);
     let ask = |client: &mut Client| client.post("tools/list", json!({})).status;
     assert_eq!(ask(&mut client), 404);
     client.session = Some("nonsense".to_owned());
