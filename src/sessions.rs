@@ -8,7 +8,7 @@ use std::fs::{self, DirBuilder};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use crate::error::{Error, MissingSession};
 use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
@@ -51,20 +51,24 @@ struct Open {
 }
 
 impl OpenSessions {
-    /// The slot of a session, and those that gave way to it: the ones not asked for longest, as far as no call is using
-    /// them. They close when they are dropped, which takes time.
-    fn slot(&mut self, name: &SessionName) -> (Slot, Vec<Slot>) {
+    /// The slot of a session.
+    fn slot(&mut self, name: &SessionName) -> Slot {
         self.requests += 1;
         let (asked, slot) = self.slots.entry(name.clone()).or_default();
         *asked = self.requests;
-        let slot = Arc::clone(slot);
+        Arc::clone(slot)
+    }
+
+    /// Takes out what is open beyond the bound: the sessions not asked for longest, as far as no call is using them. They
+    /// close when they are dropped, which takes time.
+    fn surplus(&mut self) -> Vec<Slot> {
         let mut closed = Vec::new();
         while self.slots.len() > OPEN_AT_ONCE {
             let idle = self.slots.iter().filter(|(_, (_, slot))| is_idle(slot)).min_by_key(|(_, (asked, _))| *asked);
             let Some(idle) = idle.map(|(name, _)| name.clone()) else { break };
             closed.extend(self.slots.remove(&idle).map(|(_, slot)| slot));
         }
-        (slot, closed)
+        closed
     }
 }
 
@@ -164,8 +168,7 @@ impl Sessions {
         if !whole {
             private_folders(&plans).map_err(|error| Error::file("make", &plans, &error))?;
         }
-        let (slot, closed) = self.open.lock().unwrap_or_else(PoisonError::into_inner).slot(name);
-        drop(closed);
+        let slot = self.open().slot(name);
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = slot.as_ref()
             && whole
@@ -186,7 +189,23 @@ impl Sessions {
         Ok(store)
     }
 
-    /// From now on nobody in this process waits for a database that another one holds: the process is about to end.
+    /// Closes what is open beyond the bound, as far as no call is using it.
+    pub fn close_idle(&self) {
+        let closed = self.open().surplus();
+        // Not under the lock, which all sessions share.
+        drop(closed);
+    }
+
+    fn open(&self) -> MutexGuard<'_, OpenSessions> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says when the call that this thread now works on was made: what it then waited for counts as waiting for a database.
+    pub fn wait_since(call: Instant) {
+        schema::wait_since(call);
+    }
+
+    /// From now on nobody in this process waits long for a database that another one holds: the process is about to end.
     pub fn stop_waiting() {
         schema::stop_waiting();
     }
@@ -484,12 +503,14 @@ mod tests {
         let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
         for name in names.iter().chain(&names) {
             sessions.store(name).unwrap();
+            sessions.close_idle();
             assert!(sessions.open.lock().unwrap().slots.len() <= OPEN_AT_ONCE);
         }
         // One that is in use stays, so that nobody else opens it a second time.
         let used = sessions.store(&names[0]).unwrap();
         for name in &names {
             sessions.store(name).unwrap();
+            sessions.close_idle();
         }
         assert!(Arc::ptr_eq(&used.0, &sessions.store(&names[0]).unwrap().0));
     }
@@ -504,6 +525,7 @@ mod tests {
         }
         sessions.store(&names[0]).unwrap();
         sessions.store(&names[OPEN_AT_ONCE]).unwrap();
+        sessions.close_idle();
         let open = sessions.open.lock().unwrap();
         let closed: Vec<&SessionName> = names.iter().filter(|name| !open.slots.contains_key(name)).collect();
         assert_eq!(closed, [&names[1]]);

@@ -20,7 +20,7 @@ impl Host {
     pub fn parse(text: &str) -> Option<Self> {
         let host = plain(text);
         let name = host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'));
-        (!host.is_empty() && (name || address(&host).is_some())).then_some(Self(host))
+        (host.contains(|c: char| c.is_ascii_alphanumeric()) && name || address(&host).is_some()).then_some(Self(host))
     }
 
     pub fn as_str(&self) -> &str {
@@ -32,12 +32,17 @@ impl Host {
         is_loopback(&self.0)
     }
 
-    /// Whether a client may call the server by this name: it always may by those of its own machine. Where every address of
-    /// the machine is served, any address will do: what a page can make point here is a name.
-    fn is_called(&self, name: &str) -> bool {
+    /// Whether a name is one of the server's own: the one that is configured, or one of this machine for itself.
+    fn is_own(&self, name: &str) -> bool {
         let name = plain(name);
+        name == self.0 || is_loopback(&name)
+    }
+
+    /// Whether a client may call the server by this name. Where every address of the machine is served, any address will
+    /// do: what a page can make point here is a name.
+    fn is_called(&self, name: &str) -> bool {
         let everywhere = address(&self.0).is_some_and(|address| address.is_unspecified());
-        name == self.0 || is_loopback(&name) || (everywhere && address(&name).is_some())
+        self.is_own(name) || (everywhere && address(&plain(name)).is_some())
     }
 }
 
@@ -70,7 +75,7 @@ impl Token {
         (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Self(text.to_owned()))
     }
 
-    /// Whether a request shows the token. Takes as long for a wrong one as for the right one.
+    /// Whether a request shows the token. Takes as long for a wrong one as for the right one of the same length.
     fn is_shown(&self, headers: &HeaderMap) -> bool {
         let shown = only(headers, &AUTHORIZATION).and_then(|value| value.split_once(' '));
         let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
@@ -106,19 +111,23 @@ impl Access {
     }
 
     fn knows_host(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        // HTTP/2 and requests to a proxy have it in the address.
-        let authority = match uri.authority() {
-            Some(authority) if !headers.contains_key(HOST) => Some(authority.clone()),
-            _ => only(headers, &HOST).and_then(|host| Authority::try_from(host).ok()),
-        };
-        authority.is_some_and(|it| !it.as_str().contains('@') && self.host.is_called(it.host()))
+        let known = |authority: &Authority| is_plain(authority) && self.host.is_called(authority.host());
+        // A request to a proxy names the host in its target, HTTP/2 only there; where both are given both must be right.
+        let host = only(headers, &HOST).and_then(|host| Authority::try_from(host).ok());
+        let named = if headers.contains_key(HOST) { host.as_ref() } else { uri.authority() };
+        named.is_some_and(known) && uri.authority().is_none_or(known)
     }
 
     fn knows_origin(&self, origin: &str) -> bool {
         let Ok(origin) = Uri::try_from(origin) else { return false };
-        matches!(origin.scheme_str(), Some("http" | "https"))
-            && origin.host().is_some_and(|host| self.host.is_called(host))
+        let of_web = matches!(origin.scheme_str(), Some("http" | "https"));
+        of_web && origin.authority().is_some_and(|it| is_plain(it) && self.host.is_own(it.host()))
     }
+}
+
+/// Whether there is nothing but a host and perhaps a port: no name of a user, behind which a host could hide.
+fn is_plain(authority: &Authority) -> bool {
+    !authority.as_str().contains('@')
 }
 
 /// The value of a header that stands there once.
@@ -157,6 +166,8 @@ mod tests {
             ("a b", None),
             ("", None),
             (".", None),
+            ("..", None),
+            ("-", None),
         ] {
             assert_eq!(Host::parse(text).map(|host| host.0).as_deref(), host, "{text}");
         }
@@ -195,6 +206,9 @@ mod tests {
         twice.append(HOST, HeaderValue::from_static("evil.example"));
         assert!(local.check(&Uri::from_static("/mcp"), &twice).is_err());
         assert!(local.check(&Uri::from_static("http://localhost/mcp"), &HeaderMap::new()).is_ok());
+        let host = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
+        assert!(local.check(&Uri::from_static("http://localhost/mcp"), &host).is_ok());
+        assert!(local.check(&Uri::from_static("http://evil.example/mcp"), &host).is_err());
         assert!(local.check(&Uri::from_static("http://localhost/mcp"), &twice).is_err());
     }
 
@@ -211,10 +225,14 @@ mod tests {
             ("", 403),
             ("localhost", 403),
             ("file://localhost", 403),
-            ("http://evil.example:80@localhost.evil", 403),
+            ("http://evil.example@localhost", 403),
         ] {
             assert_eq!(status(&local, &[(HOST, "localhost"), (ORIGIN, origin)]), expected, "{origin:?}");
         }
+        // A page may come from anybody's address.
+        let open = access("0.0.0.0", None);
+        assert_eq!(status(&open, &[(HOST, "192.168.1.5"), (ORIGIN, "http://203.0.113.5")]), 403);
+        assert_eq!(status(&open, &[(HOST, "192.168.1.5"), (ORIGIN, "http://localhost")]), 200);
         let named = access("plans.example.com", None);
         assert_eq!(status(&named, &[(HOST, "plans.example.com"), (ORIGIN, "https://plans.example.com")]), 200);
     }

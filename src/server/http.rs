@@ -9,31 +9,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, HttpBody, to_bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::model::ErrorCode;
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::access::Access;
+use super::connections::Connections;
 use super::message::{self, Incoming, LONGEST, Refusal};
-use super::{Offer, Server, runtime, shutdown};
+use super::{Offer, Server, Signals, runtime};
 use crate::sessions::Sessions;
 
 /// Where the protocol is served.
 const PATH: &str = "/mcp";
 
-/// How long a connection may be silent before it is forgotten: an agent may work for hours on one plan.
-const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// How long the requests under way may take after a signal.
-const DRAIN: Duration = Duration::from_millis(600);
+const DRAIN: Duration = Duration::from_millis(500);
 
 /// How long the streams that are still open may take to end after that.
 const CLOSE: Duration = Duration::from_millis(200);
@@ -53,37 +53,37 @@ pub struct Endpoint {
 /// Where the runtime fails or the address cannot be had.
 pub fn serve(offer: &Arc<Offer>, endpoint: Endpoint) -> io::Result<()> {
     let runtime = runtime()?;
-    let ended = runtime.block_on(serve_until(offer, endpoint, shutdown()));
+    let ended = runtime.block_on(serve_until_signalled(offer, endpoint));
     // A call that still waits for the disk is not waited for: it has not been answered.
     runtime.shutdown_timeout(Duration::ZERO);
     ended
 }
 
-async fn serve_until(
-    offer: &Arc<Offer>,
-    endpoint: Endpoint,
-    signal: impl Future<Output = io::Result<()>>,
-) -> io::Result<()> {
+async fn serve_until_signalled(offer: &Arc<Offer>, endpoint: Endpoint) -> io::Result<()> {
+    let signals = Signals::new()?;
     let host = endpoint.access.host.as_str();
     let listener = TcpListener::bind((host, endpoint.port)).await;
     let listener =
         listener.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", url(host, endpoint.port))))?;
-    tracing::info!(url = url(host, listener.local_addr()?.port()), "serving over HTTP");
+    let token = if endpoint.access.token.is_some() { "required" } else { "none" };
+    tracing::info!(url = url(host, listener.local_addr()?.port()), token, "serving over HTTP");
+    // An answer that comes in two pieces must not wait for the first to be acknowledged.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let (stop, close) = (CancellationToken::new(), CancellationToken::new());
     let router = router(Arc::clone(offer), endpoint.access, close.clone());
     let mut served =
         pin!(axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned()).into_future());
-    let signalled = tokio::select! {
+    tokio::select! {
         ended = &mut served => return ended,
-        signalled = signal => signalled,
-    };
+        () = signals.received() => {}
+    }
     Sessions::stop_waiting();
     stop.cancel();
     if tokio::time::timeout(DRAIN, &mut served).await.is_err() {
         close.cancel();
         let _ = tokio::time::timeout(CLOSE, served).await;
     }
-    signalled
+    Ok(())
 }
 
 /// The address for a person to give to a client.
@@ -93,19 +93,19 @@ fn url(host: &str, port: u16) -> String {
 }
 
 fn router(offer: Arc<Offer>, access: Access, close: CancellationToken) -> Router {
-    let mut connections = LocalSessionManager::default();
-    connections.session_config.keep_alive = Some(IDLE);
+    let connections = Arc::new(Connections::new());
     let config = StreamableHttpServerConfig::default()
         .with_json_response(true)
-        .with_max_request_body_bytes(LONGEST)
         .with_cancellation_token(close)
-        // Both are looked at before.
+        // All three are looked at before. A body that was mended may have grown.
+        .with_max_request_body_bytes(usize::MAX)
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let service = StreamableHttpService::new(move || Ok(Server::new(&offer)), Arc::new(connections), config);
+    let manager = Arc::clone(&connections.manager);
+    let service = StreamableHttpService::new(move || Ok(Server::new(&offer)), manager, config);
     Router::new()
         .route_service(PATH, service)
-        .layer(middleware::from_fn(readable))
+        .layer(middleware::from_fn_with_state(connections, connected))
         .layer(middleware::from_fn_with_state(Arc::new(access), allowed))
 }
 
@@ -117,35 +117,48 @@ async fn allowed(State(access): State<Arc<Access>>, request: Request, next: Next
             tracing::warn!(%status, why, "a request is refused");
             let mut response = (status, why).into_response();
             if status == StatusCode::UNAUTHORIZED {
-                response.headers_mut().insert(WWW_AUTHENTICATE, axum::http::HeaderValue::from_static("Bearer"));
+                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             response
         }
     }
 }
 
-/// Lets a body pass that is one message, mended where it must be.
-async fn readable(request: Request, next: Next) -> Response {
-    if request.method() != Method::POST {
-        let ends = request.method() == Method::DELETE;
-        let mut response = next.run(request).await;
-        if ends && response.status() == StatusCode::ACCEPTED {
-            // It is done, not only accepted; some clients report anything else as a failure.
-            *response.status_mut() = StatusCode::NO_CONTENT;
-        }
-        return response;
+/// Minds the connections while a request passes.
+async fn connected(State(connections): State<Arc<Connections>>, request: Request, next: Next) -> Response {
+    match *request.method() {
+        Method::POST => asked(&connections, request, next).await,
+        Method::DELETE => ended(&connections, request, next).await,
+        _ => next.run(request).await,
     }
-    let too_long =
-        || (StatusCode::PAYLOAD_TOO_LARGE, format!("The body is longer than {LONGEST} bytes")).into_response();
+}
+
+/// The end of a connection. The library takes an unknown one too, and says of each that its end was accepted, which some
+/// clients report as a failure.
+async fn ended(connections: &Connections, request: Request, next: Next) -> Response {
+    let headers = request.headers().clone();
+    if headers.contains_key("mcp-session-id") && !connections.has(&headers).await {
+        return (StatusCode::NOT_FOUND, "There is no such connection").into_response();
+    }
+    let mut response = next.run(request).await;
+    if response.status() == StatusCode::ACCEPTED {
+        connections.ended(&headers);
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response
+}
+
+/// A message: passed on where it is one, mended where it must be.
+async fn asked(connections: &Arc<Connections>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    if body.size_hint().lower() > LONGEST as u64 {
-        return too_long();
-    }
-    let Ok(body) = to_bytes(body, LONGEST).await else { return too_long() };
+    let body = match whole(body).await {
+        Ok(body) => body,
+        Err((status, why)) => return (status, why).into_response(),
+    };
     let mut messages = message::read(&body);
-    let body = match (messages.pop(), messages.is_empty()) {
-        (Some(Incoming::Message(message)), true) => Body::from(message.to_string()),
-        (Some(Incoming::Answer), true) => Body::from(body),
+    let message = match (messages.pop(), messages.is_empty()) {
+        (Some(Incoming::Message(message)), true) => message,
+        (Some(Incoming::Answer), true) => return StatusCode::ACCEPTED.into_response(),
         (Some(Incoming::Refused(refusal)), true) => return refused(&refusal),
         (Some(_), false) => return refused(&Refusal::invalid(None, "send one message in a request")),
         (None, _) => {
@@ -153,9 +166,34 @@ async fn readable(request: Request, next: Next) -> Response {
             return refused(&Refusal { id: None, code: ErrorCode::PARSE_ERROR, message });
         }
     };
+    let id = message.get("id").map(Value::to_string);
+    let Ok(under_way) = connections.begin(&parts.headers, id.clone()) else {
+        return refused(&Refusal::invalid(id, "the id is that of a request that is not answered yet"));
+    };
     // It may have another length now.
     parts.headers.remove(CONTENT_LENGTH);
-    next.run(Request::from_parts(parts, body)).await
+    let response = next.run(Request::from_parts(parts, Body::from(message.to_string()))).await;
+    connections.opened(response.headers()).await;
+    // The answer stands in the body, which may come much later.
+    response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            let _held = &under_way;
+            frame
+        }))
+    })
+}
+
+/// The body of a request, as long as a message may be.
+async fn whole(body: Body) -> Result<Bytes, (StatusCode, String)> {
+    let too_long = || (StatusCode::PAYLOAD_TOO_LARGE, format!("The body is longer than {LONGEST} bytes"));
+    if body.size_hint().lower() > LONGEST as u64 {
+        return Err(too_long());
+    }
+    match Limited::new(body, LONGEST).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_long()),
+        Err(error) => Err((StatusCode::BAD_REQUEST, format!("The body cannot be read: {error}"))),
+    }
 }
 
 fn refused(refusal: &Refusal) -> Response {

@@ -6,12 +6,19 @@
 use std::fmt;
 
 use rmcp::model::ErrorCode;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::skim::{LONGEST_ID, Skim};
 
 /// The longest message, in bytes.
 pub const LONGEST: usize = 8 * 1024 * 1024;
+
+/// The most values in one message or batch. Each takes much more memory than it has text.
+const MOST_VALUES: usize = 100_000;
+
+/// The longest name of a version that is looked at, in bytes. An answer repeats it.
+const LONGEST_VERSION: usize = 64;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -62,13 +69,31 @@ pub fn read(text: &[u8]) -> Vec<Incoming> {
     if text.is_empty() {
         return Vec::new();
     }
-    match parsed(text) {
-        Ok(Value::Array(messages)) if !messages.is_empty() => {
-            messages.into_iter().map(|message| checked(message, None)).collect()
-        }
-        Ok(message) => vec![checked(message, Some(text))],
-        Err(refusal) => vec![Incoming::Refused(refusal)],
+    if text.len() > MOST_VALUES && parts(text) > MOST_VALUES {
+        return vec![Incoming::Refused(Refusal::invalid(id(text), "more values than any message has"))];
     }
+    match serde_json::from_slice::<Vec<&RawValue>>(text) {
+        Ok(messages) if !messages.is_empty() => {
+            messages.into_iter().map(|message| read_one(message.get().as_bytes())).collect()
+        }
+        _ => vec![read_one(text)],
+    }
+}
+
+fn read_one(text: &[u8]) -> Incoming {
+    let message = match parsed(text) {
+        Ok(message) => message,
+        Err(refusal) => return Incoming::Refused(refusal),
+    };
+    let (code, wrong) = match fault(&message) {
+        None => return Incoming::Message(message),
+        Some(Fault::Answer) => return Incoming::Answer,
+        Some(Fault::Request(what)) => (ErrorCode::INVALID_REQUEST, format!("Invalid Request: {what}")),
+        Some(Fault::Params(what)) => (ErrorCode::INVALID_PARAMS, format!("Invalid params: {what}")),
+    };
+    // As it was written, where a parser would not give it back.
+    let id = message.get("id").filter(|id| is_id(id)).map(Value::to_string).or_else(|| id(text));
+    Incoming::Refused(Refusal { id, code, message: wrong })
 }
 
 /// The JSON of a text. What is not Unicode in it is replaced, so that one bad character does not cost a plan.
@@ -89,16 +114,19 @@ fn parsed(text: &[u8]) -> Result<Value, Refusal> {
     }
 }
 
-/// Looks at what the library does not answer for. `text` is what the message was read from, where it stood alone.
-fn checked(message: Value, text: Option<&[u8]>) -> Incoming {
-    let (code, wrong) = match fault(&message) {
-        None => return Incoming::Message(message),
-        Some(Fault::Answer) => return Incoming::Answer,
-        Some(Fault::Request(what)) => (ErrorCode::INVALID_REQUEST, format!("Invalid Request: {what}")),
-        Some(Fault::Params(what)) => (ErrorCode::INVALID_PARAMS, format!("Invalid params: {what}")),
-    };
-    let id = text.map_or_else(|| id(message.to_string().as_bytes()), id);
-    Incoming::Refused(Refusal { id, code, message: wrong })
+/// How many signs there are that part one value from another: no less than one for each value but the first.
+fn parts(text: &[u8]) -> usize {
+    let (mut count, mut in_string, mut escaped) = (0, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b',' | b':' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Why something is no message for the library.
@@ -113,6 +141,8 @@ fn fault(message: &Value) -> Option<Fault> {
     let has = |name: &str| fields.contains_key(name);
     let object_or_none = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_object());
     let params = fields.get("params");
+    let meta = params.and_then(|params| params.get("_meta"));
+    let version = meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion")).and_then(Value::as_str);
     if !has("method") && (has("result") || has("error")) {
         Some(Fault::Answer)
     } else if fields.get("jsonrpc").is_none_or(|version| version != "2.0") {
@@ -120,11 +150,13 @@ fn fault(message: &Value) -> Option<Fault> {
     } else if !fields.get("method").is_some_and(Value::is_string) {
         Some(Fault::Request("method must be a string"))
     } else if !fields.get("id").is_none_or(is_id) {
-        Some(Fault::Request("the id must be a string of up to 8 KiB or a whole number of 64 bits"))
+        Some(Fault::Request("the id must be a string of up to 8 KiB or a signed whole number of 64 bits"))
     } else if !object_or_none(params) {
         Some(Fault::Params("params must be an object"))
-    } else if !object_or_none(params.and_then(|params| params.get("_meta"))) {
+    } else if !object_or_none(meta) {
         Some(Fault::Params("_meta must be an object"))
+    } else if version.is_some_and(|version| version.len() > LONGEST_VERSION) {
+        Some(Fault::Params("the version of the protocol is no date"))
     } else {
         None
     }

@@ -7,7 +7,9 @@
 pub mod access;
 mod arguments;
 mod call;
+mod connections;
 pub mod http;
+mod lines;
 mod message;
 mod offer;
 mod pipe;
@@ -15,10 +17,12 @@ mod routes;
 mod schema;
 mod skim;
 pub mod stdio;
+mod turns;
 
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
@@ -31,8 +35,10 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use crate::plan::clip;
+use crate::sessions::Sessions;
 use crate::tools::{Connection, Unnamed};
 use call::Caller;
+use routes::Route;
 
 pub use offer::Offer;
 
@@ -60,18 +66,34 @@ impl Server {
         Self { offer: Arc::clone(offer), connection: Arc::new(Mutex::new(connection)) }
     }
 
-    /// Does something with the connection, on a thread that may wait for the disk. The lock is fair, and requests are
-    /// taken up on one thread: what a client sends without waiting is done in the order sent.
+    /// Does something with the connection, on a thread that may wait for the disk, when it is this call's turn: first on
+    /// its connection, then at the session that it is about. Both queues are fair, and requests are taken up on one thread:
+    /// what a client sends without waiting is done in the order sent.
     async fn in_turn<R: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
-        work: impl FnOnce(&mut Connection) -> R + Send + 'static,
+        route: Arc<Route>,
+        named: Option<&str>,
+        work: impl FnOnce(&mut Connection, &Route) -> R + Send + 'static,
     ) -> Result<R, ErrorData> {
+        let arrived = Instant::now();
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
+        let turn = match route.is_about_session().then(|| connection.session(named)).flatten() {
+            Some(session) => Some(self.offer.turns.next(session).await),
+            None => None,
+        };
         if context.ct.is_cancelled() {
             return Err(ErrorData::internal_error("Cancelled before it began", None));
         }
-        tokio::task::spawn_blocking(move || work(&mut connection)).await.map_err(|fault| {
+        let sessions = Arc::clone(&self.offer.sessions);
+        let done = tokio::task::spawn_blocking(move || {
+            Sessions::wait_since(arrived);
+            let done = work(&mut connection, &route);
+            drop(turn);
+            sessions.close_idle();
+            done
+        });
+        done.await.map_err(|fault| {
             tracing::error!(%fault, "a call did not end");
             call::broken()
         })
@@ -85,8 +107,7 @@ impl Server {
     ) -> Result<CustomResult, ErrorData> {
         let era = Era::of(context)?;
         let route = self.offer.route(tool)?;
-        let run = move |connection: &mut Connection| call::not_an_object(connection, &route);
-        let mut result = self.in_turn(context, run).await?.with_meta(self.meta(era));
+        let mut result = self.in_turn(context, route, None, call::not_an_object).await?.with_meta(self.meta(era));
         if era == Era::Handshake {
             // As the library does for the results that it knows.
             result.result_type = None;
@@ -129,21 +150,43 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-/// Returns when the process is asked to end.
-async fn shutdown() -> io::Result<()> {
-    #[cfg(unix)]
-    {
+/// The signals by which the process is asked to end, caught from the moment that this is made.
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        Ok(())
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+
+    /// Returns when there was one.
+    async fn received(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// The signal by which the process is asked to end, caught from the moment that this is made.
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    /// Returns when there was one.
+    async fn received(mut self) {
+        self.0.recv().await;
+    }
 }
 
 /// The failure of a request whose parameters are wrong.
@@ -203,8 +246,9 @@ impl ServerHandler for Server {
             client: context.client_info().map(|client| client.name),
         };
         let given = request.arguments.unwrap_or_default();
-        let run = move |connection: &mut Connection| call::run(connection, &route, given, caller);
-        let result = self.in_turn(&context, run).await??;
+        let named = given.get("session_name").and_then(Value::as_str).map(str::to_owned);
+        let run = move |connection: &mut Connection, route: &Route| call::run(connection, route, given, caller);
+        let result = self.in_turn(&context, route, named.as_deref(), run).await??;
         Ok(result.with_meta(self.meta(era)).into())
     }
 

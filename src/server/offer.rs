@@ -12,6 +12,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::routes::{self, Route, with_prefix};
+use super::turns::Turns;
 use super::{echo, invalid};
 use crate::plan::clip;
 use crate::sessions::Sessions;
@@ -26,6 +27,7 @@ const PROMPT_TASK: usize = 50_000;
 /// What is offered, and the sessions that it is about.
 pub struct Offer {
     pub sessions: Arc<Sessions>,
+    pub turns: Turns,
     /// What the names of the tools begin with.
     pub prefix: String,
     /// What a client is told of the server when it connects.
@@ -53,6 +55,7 @@ impl Offer {
         let prompt = Prompt::new(BOOTSTRAP_NAME, Some(purpose), Some(vec![task]));
         Self {
             sessions: Arc::new(sessions),
+            turns: Turns::default(),
             config,
             meta,
             prompt: prompt.with_title("Plan a task with 9plan"),

@@ -1,7 +1,7 @@
 //! One client at the two ends of a pipe: a message a line.
 //!
-//! Owns the lines, both ways, and the requests that are not answered yet: the connection is over when the last answer is
-//! written. Knows nothing of what is asked. What is wrong with a line is for [`message`] to say.
+//! Owns the requests that are not answered yet: the connection is over when the last answer is written. Knows nothing of
+//! what is asked. What is wrong with a line is for [`message`] to say.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -10,45 +10,54 @@ use std::time::Duration;
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::{StdioReader, StdioWriter, Transport};
-use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use serde_json::{Value, json};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::message::{self, Incoming, LONGEST, Refusal};
-use super::skim::Skim;
+use super::lines::{Input, Line, Output};
+use super::message::{self, Incoming, Refusal};
 use crate::sessions::Sessions;
 
-/// How long after the end of the input the next answer may take. A client that is gone waits for none.
-const NEXT_ANSWER: Duration = Duration::from_millis(700);
+/// How long after the end of the input nothing may happen: no further answer, and nothing of it read. A client that is gone
+/// waits for none.
+const LAST_MOVE: Duration = Duration::from_millis(700);
 
-/// How long the last lines may take to be read.
-const LAST_LINES: Duration = Duration::from_millis(200);
+/// How many requests may be under way. Further ones stay unread in the pipe.
+const MOST_UNANSWERED: usize = 1_000;
 
-/// How many lines are written together at most.
-const TOGETHER: usize = 64;
+/// How many bytes of answers may wait for a client to read them, before no more of what it writes is read.
+const MOST_UNREAD: usize = 32 * 1024 * 1024;
 
 /// A client that writes to our input and reads our output.
 pub struct Pipe {
-    input: Lines,
+    input: Input,
     output: Output,
-    /// What came in a batch and is not taken up yet.
+    /// What was read and is not taken up yet.
     waiting: VecDeque<Value>,
     unanswered: HashSet<RequestId>,
+    /// Requests that were cancelled; what they come to is not known here, so that their ids stay theirs.
+    cancelled: HashSet<RequestId>,
     stop: CancellationToken,
+    given_up: CancellationToken,
     ended: bool,
 }
 
 impl Pipe {
-    /// A client at the ends of a pipe. `stop` ends the input before its end.
-    pub fn new((reader, writer): (StdioReader, StdioWriter), stop: CancellationToken) -> Self {
+    /// A client at the ends of a pipe. `stop` ends the input before its end; `given_up` is cancelled when nothing more is to
+    /// be waited for, although not all is answered.
+    pub fn new(
+        (reader, writer): (StdioReader, StdioWriter),
+        stop: CancellationToken,
+        given_up: CancellationToken,
+    ) -> Self {
         Self {
-            input: Lines { input: BufReader::new(reader), line: Vec::new(), long: None },
+            input: Input::new(reader),
             output: Output::new(writer),
             waiting: VecDeque::new(),
             unanswered: HashSet::new(),
+            cancelled: HashSet::new(),
             stop,
+            given_up,
             ended: false,
         }
     }
@@ -77,31 +86,52 @@ impl Pipe {
 
     /// The message as the library takes it, where it is for the library.
     fn admit(&mut self, message: Value) -> Option<ClientJsonRpcMessage> {
-        let id = message.get("id").map(Value::to_string);
+        let id = message.get("id").cloned();
+        let refuse = |why: &str| self.refuse(&Refusal::invalid(id.as_ref().map(Value::to_string), why));
         match serde_json::from_value::<ClientJsonRpcMessage>(message) {
             Ok(JsonRpcMessage::Request(request)) => {
-                if self.unanswered.insert(request.id.clone()) {
-                    return Some(JsonRpcMessage::Request(request));
+                if self.unanswered.contains(&request.id) || self.cancelled.contains(&request.id) {
+                    refuse("the id is that of a request that is not answered yet, or was cancelled");
+                    return None;
                 }
-                self.refuse(&Refusal::invalid(id, "the id is that of a request that is not answered yet"));
+                self.unanswered.insert(request.id.clone());
+                Some(JsonRpcMessage::Request(request))
             }
             // Only a cancellation says anything to this server; before its first request a client has nothing to cancel.
             Ok(JsonRpcMessage::Notification(notification)) => match &notification.notification {
                 ClientNotification::CancelledNotification(cancelled) => {
-                    let cancelled = cancelled.params.request_id.as_ref();
-                    if cancelled.is_some_and(|id| self.unanswered.remove(id)) {
-                        return Some(JsonRpcMessage::Notification(notification));
-                    }
+                    let id = self.unanswered.take(cancelled.params.request_id.as_ref()?)?;
+                    self.cancelled.insert(id);
+                    Some(JsonRpcMessage::Notification(notification))
                 }
                 ClientNotification::CustomNotification(custom) if !custom.method.starts_with("notifications/") => {
-                    self.refuse(&Refusal::invalid(None, "a request without an id"));
+                    refuse("a request without an id");
+                    None
                 }
-                _ => {}
+                _ => None,
             },
-            Ok(_) => {}
-            Err(fault) => self.refuse(&Refusal::invalid(id, fault)),
+            // Answers do not come so far, and what else has a method can be read as one of the two above.
+            Ok(other) => {
+                refuse(&format!("unexpected: {}", json!(other)));
+                None
+            }
+            Err(fault) => {
+                refuse(&fault.to_string());
+                None
+            }
         }
-        None
+    }
+
+    /// Waits for the answers to what is under way, as long as there is any hope.
+    async fn last_answers(&self) {
+        while !self.unanswered.is_empty() && !self.output.is_broken() {
+            // This is dropped and begun again when there is an answer.
+            if timeout(LAST_MOVE, self.output.moved()).await.is_err() {
+                tracing::warn!(unanswered = self.unanswered.len(), "ending without the answers to all requests");
+                self.given_up.cancel();
+                return;
+            }
+        }
     }
 }
 
@@ -124,23 +154,23 @@ impl Transport<RoleServer> for Pipe {
     // Dropped and called again whenever there is something else to do: nothing may be lost at an await.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            while let Some(message) = self.waiting.pop_front() {
+            while !self.stop.is_cancelled()
+                && let Some(message) = self.waiting.pop_front()
+            {
                 if let Some(message) = self.admit(message) {
                     return Some(message);
                 }
             }
             if self.ended {
-                if !self.unanswered.is_empty() && !self.output.broken.is_cancelled() {
-                    // Each answer that is written ends this wait, and another begins.
-                    tokio::time::sleep(NEXT_ANSWER).await;
-                    tracing::warn!(unanswered = self.unanswered.len(), "ending without the answers to all requests");
-                }
+                self.last_answers().await;
                 return None;
             }
+            let full = self.unanswered.len() >= MOST_UNANSWERED || self.output.unread() > MOST_UNREAD;
             tokio::select! {
                 () = self.stop.cancelled() => self.ended = true,
-                () = self.output.broken.cancelled() => self.ended = true,
-                line = self.input.next() => match line {
+                () = self.output.broken() => self.ended = true,
+                () = self.output.moved(), if full => {}
+                line = self.input.next(), if !full => match line {
                     Some(line) => self.take(line),
                     None => self.ended = true,
                 }
@@ -152,104 +182,9 @@ impl Transport<RoleServer> for Pipe {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.output.lines = None;
-        // A client that does not read keeps nobody here.
-        let _ = tokio::time::timeout(LAST_LINES, &mut self.output.writer).await;
+        if !self.output.end(LAST_MOVE).await {
+            tracing::warn!(bytes = self.output.unread(), "ending with answers that nobody reads");
+        }
         Ok(())
-    }
-}
-
-/// The lines that come in.
-struct Lines {
-    input: BufReader<StdioReader>,
-    /// What there is of the line so far.
-    line: Vec<u8>,
-    /// What there is of it in short, where it is too long.
-    long: Option<Skim>,
-}
-
-enum Line {
-    Whole(Vec<u8>),
-    TooLong(Skim),
-}
-
-impl Lines {
-    /// The next line, without its end; none at the end of the input, which ends the last line too.
-    async fn next(&mut self) -> Option<Line> {
-        loop {
-            let available = match self.input.fill_buf().await {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    tracing::error!(%error, "standard input cannot be read");
-                    &[]
-                }
-            };
-            if available.is_empty() {
-                return if self.line.is_empty() && self.long.is_none() { None } else { Some(self.end_line()) };
-            }
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let part = &available[..end.unwrap_or(available.len())];
-            let read = part.len() + usize::from(end.is_some());
-            if let Some(skim) = &mut self.long {
-                skim.read(part);
-            } else if self.line.len() + part.len() > LONGEST {
-                let mut skim = Skim::default();
-                skim.read(&std::mem::take(&mut self.line));
-                skim.read(part);
-                self.long = Some(skim);
-            } else {
-                self.line.extend_from_slice(part);
-            }
-            self.input.consume(read);
-            if end.is_some() {
-                return Some(self.end_line());
-            }
-        }
-    }
-
-    fn end_line(&mut self) -> Line {
-        match self.long.take() {
-            Some(skim) => Line::TooLong(skim),
-            None => Line::Whole(std::mem::take(&mut self.line)),
-        }
-    }
-}
-
-/// The lines that go out, written in their order by a task of its own.
-struct Output {
-    /// None when no more are to come.
-    lines: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    /// Cancelled when nobody reads any more.
-    broken: CancellationToken,
-    writer: JoinHandle<()>,
-}
-
-impl Output {
-    fn new(mut output: StdioWriter) -> Self {
-        let (lines, mut waiting) = mpsc::unbounded_channel::<Vec<u8>>();
-        let broken = CancellationToken::new();
-        let unread = broken.clone();
-        let writer = tokio::spawn(async move {
-            let mut some = Vec::new();
-            while waiting.recv_many(&mut some, TOGETHER).await > 0 {
-                let written = match output.write_all(&some.concat()).await {
-                    Ok(()) => output.flush().await,
-                    failed => failed,
-                };
-                if let Err(error) = written {
-                    tracing::warn!(%error, "standard output cannot be written");
-                    unread.cancel();
-                    return;
-                }
-                some.clear();
-            }
-        });
-        Self { lines: Some(lines), broken, writer }
-    }
-
-    fn write(&self, mut line: Vec<u8>) -> io::Result<()> {
-        line.push(b'\n');
-        let sent = self.lines.as_ref().map(|lines| lines.send(line));
-        sent.and_then(Result::ok).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 }

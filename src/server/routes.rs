@@ -25,6 +25,14 @@ pub struct Route {
     pub run: Box<Run>,
 }
 
+impl Route {
+    /// Whether a call may be about a session that is there.
+    pub fn is_about_session(&self) -> bool {
+        let properties = self.tool.input_schema.get("properties");
+        properties.is_some_and(|properties| properties.get("session_name").is_some())
+    }
+}
+
 /// Runs a tool with arguments that were checked against its schema.
 pub type Run = dyn Fn(&mut Call<'_>, JsonObject) -> Result<Reply, Error> + Send + Sync;
 

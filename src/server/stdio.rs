@@ -12,7 +12,7 @@ use rmcp::transport::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 
 use super::pipe::Pipe;
-use super::{Offer, Server, runtime, shutdown};
+use super::{Offer, Server, Signals, runtime};
 
 /// How long the answers that are still to be given may take after a signal.
 const DRAIN: Duration = Duration::from_millis(700);
@@ -25,17 +25,19 @@ const DRAIN: Duration = Duration::from_millis(700);
 pub fn serve(offer: &Arc<Offer>) -> io::Result<()> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let stop = CancellationToken::new();
-        let pipe = Pipe::new(stdio_pipes(), stop.clone());
+        let signals = Signals::new()?;
+        let (stop, given_up) = (CancellationToken::new(), CancellationToken::new());
+        let pipe = Pipe::new(stdio_pipes(), stop.clone(), given_up.clone());
         // Without the library's own opening, which ends the process where a client begins with anything but a request.
         let mut served = pin!(serve_directly(Server::new(offer), pipe, None).waiting());
         tokio::select! {
             client_gone = &mut served => client_gone.map(drop).map_err(io::Error::other),
-            signal = shutdown() => {
-                // What is under way is answered, if the client reads on.
+            () = given_up.cancelled() => Ok(()),
+            () = signals.received() => {
+                // What is under way is answered, as far as there is time.
                 stop.cancel();
                 let _ = tokio::time::timeout(DRAIN, served).await;
-                signal
+                Ok(())
             }
         }
     });

@@ -3,11 +3,12 @@
 //! Owns the pragmas, the version of the schema and the steps that lead to it, and the summary of a session that is read
 //! without opening it. Knows no transition.
 
+use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -24,18 +25,26 @@ pub const FILE_NAME: &str = "session.db";
 /// The name of the log that is written ahead of it.
 pub const LOG_NAME: &str = "session.db-wal";
 
-/// How long a busy database is waited for.
+/// How long a busy database is waited for, counted from when the call was made.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same when the process is about to end.
+/// The same when the process is about to end, for all that is under way together.
 const LAST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// How long it is waited for all the same: where nothing is wrong, nobody has it for much longer.
+const LEAST_BUSY_TIMEOUT: Duration = Duration::from_millis(3);
 
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
-/// Whether the process is about to end. The library that asks whether to try again has no place for anything but a plain
-/// function, so that this is one for the whole process.
-static ENDING: AtomicBool = AtomicBool::new(false);
+/// Since when the process is about to end. The library takes nothing but a plain function to ask whether to try again, so
+/// that what the function goes by has to stand here.
+static ENDING: OnceLock<Instant> = OnceLock::new();
+
+thread_local! {
+    /// When the call was made that this thread works on.
+    static CALLED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
 
 /// The steps from one version of the schema to the next, by the version that they start from. Append only.
 const MIGRATIONS: [Migration; 1] = [|db, folder| {
@@ -180,25 +189,32 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     Ok(db)
 }
 
-/// From now on a busy database is waited for only shortly, since the process is about to end: what is under way fails in
-/// good time, with nothing changed.
+/// From now on a busy database is not waited for much longer, since the process is about to end: what is under way fails
+/// in good time, with nothing changed.
 pub fn stop_waiting() {
-    ENDING.store(true, Ordering::Relaxed);
+    ENDING.get_or_init(Instant::now);
+}
+
+/// Says when the call that this thread now works on was made.
+pub fn wait_since(call: Instant) {
+    CALLED.set(Some(call));
 }
 
 /// Waits while somebody else has the database; false where that is to be reported.
 fn wait(tries: i32) -> bool {
-    let most = if ENDING.load(Ordering::Relaxed) { LAST_BUSY_TIMEOUT } else { BUSY_TIMEOUT };
-    let pause = pause(tries, most);
-    pause.map(thread::sleep).is_some()
-}
-
-/// How long to pause after so many tries: longer each time, until all together have taken `most`.
-fn pause(tries: i32, most: Duration) -> Option<Duration> {
+    let tries = u32::try_from(tries).unwrap_or_default();
     let step = |tries: u32| Duration::from_millis(tries.into()).min(LONGEST_PAUSE);
-    let tries = u32::try_from(tries).ok()?;
     let waited: Duration = (1..=tries).map(step).sum();
-    (waited < most).then(|| step(tries + 1))
+    let patient = match (ENDING.get(), CALLED.get()) {
+        (Some(since), _) => since.elapsed() < LAST_BUSY_TIMEOUT,
+        (None, Some(call)) => call.elapsed() < BUSY_TIMEOUT,
+        (None, None) => waited < BUSY_TIMEOUT,
+    };
+    if patient || waited < LEAST_BUSY_TIMEOUT {
+        thread::sleep(step(tries + 1));
+        return true;
+    }
+    false
 }
 
 /// The version of a session's schema, where it is a session of a version known here.
@@ -276,12 +292,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_and_come_to_an_end() {
-        let pauses = |most| (0..).map_while(|tries| pause(tries, most)).collect::<Vec<_>>();
-        let all = pauses(BUSY_TIMEOUT);
-        assert_eq!(all[..3], [1, 2, 3].map(Duration::from_millis));
-        assert_eq!(all.iter().max(), Some(&LONGEST_PAUSE));
-        assert_eq!(all.iter().sum::<Duration>(), Duration::from_secs(5));
-        assert!(pauses(LAST_BUSY_TIMEOUT).iter().sum::<Duration>() < LAST_BUSY_TIMEOUT + LONGEST_PAUSE);
+    fn a_busy_database_is_waited_for_until_the_call_is_old() {
+        let age = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        wait_since(age(0));
+        assert!(wait(0) && wait(100), "as long as there is time");
+        wait_since(age(5));
+        assert!(!wait(100) && !wait(2));
+        // However long it waited for its turn, it tries more than once.
+        assert!(wait(0) && wait(1));
+        // Without a call the pauses are counted: 5 seconds of them.
+        CALLED.set(None);
+        assert!(wait(24) && !wait(1_000));
+        assert!(!wait(212) && wait(211));
     }
 }

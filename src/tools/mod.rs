@@ -52,6 +52,11 @@ impl Connection {
     pub fn new(sessions: Arc<Sessions>, prefix: String) -> Self {
         Self { sessions, prefix, current: None, used: BTreeSet::new() }
     }
+
+    /// The session that a call will be about, as far as can be told before it is made. `named` is the argument as it came.
+    pub fn session(&self, named: Option<&str>) -> Option<SessionName> {
+        named.map_or_else(|| self.current.clone(), |text| SessionName::parse(text).ok())
+    }
 }
 
 /// What a call means that names no session.

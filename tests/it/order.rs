@@ -121,7 +121,7 @@ fn an_id_that_is_still_in_use_is_refused() {
     let id = client.send_call("queue_add", plan("A"));
     client.write_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").as_bytes());
     let refused = client.answer(id);
-    let message = "Invalid Request: the id is that of a request that is not answered yet";
+    let message = "Invalid Request: the id is that of a request that is not answered yet, or was cancelled";
     assert_eq!(refused["error"], json!({ "code": -32600, "message": message }));
     drop(held);
     assert_eq!(only_text(&client.result(id)).lines().next(), Some(&*format!("[Session: {session}]")));

@@ -125,7 +125,7 @@ fn assert_only(may: &[&str], what: &str) {
 fn each_crate_has_its_place() {
     assert_only(&["server/"], "rmcp::");
     assert_only(&["server/"], "tokio::");
-    assert_only(&["server/http.rs", "server/access.rs"], "axum::");
+    assert_only(&["server/http.rs", "server/access.rs", "server/connections.rs"], "axum::");
     assert_only(&["store/", "error.rs"], "rusqlite::");
     assert_only(&["main.rs", "cli.rs"], "clap::");
     assert_only(&["logging.rs"], "tracing_subscriber::");

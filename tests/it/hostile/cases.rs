@@ -22,7 +22,7 @@ fn case(after: After, name: &'static str, sent: impl AsRef<[u8]>, answers: impl 
 
 pub const NO_VERSION: &str = "Send initialize first, or name the version of the protocol in the request's _meta";
 pub const TOO_LONG: &str = "Invalid Request: longer than 8 MiB";
-pub const ODD_ID: &str = "Invalid Request: the id must be a string of up to 8 KiB or a whole number of 64 bits";
+pub const ODD_ID: &str = "Invalid Request: the id must be a string of up to 8 KiB or a signed whole number of 64 bits";
 const NO_JSONRPC: &str = "Invalid Request: jsonrpc must be \"2.0\"";
 const NO_METHOD: &str = "Invalid Request: method must be a string";
 const NO_OBJECT: &str = "Invalid params: params must be an object";

@@ -1,0 +1,132 @@
+//! The connections over HTTP that began with `initialize`.
+//!
+//! Owns how many there may be, and which of their requests are under way. What a connection is, the library knows; that
+//! it neither bounds them nor notices an id that is used twice is why this is here.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::HeaderMap;
+use rmcp::transport::streamable_http_server::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+
+/// How long a connection may be silent before it is forgotten: an agent may work for hours on one plan.
+const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How many connections there may be, at some 60 KiB each. A further one takes the place of the one that was silent for
+/// longest; its client finds it gone and connects again.
+const MOST: usize = 500;
+
+/// The header that names a connection.
+const NAME: &str = "mcp-session-id";
+
+/// All connections.
+pub struct Connections {
+    pub manager: Arc<LocalSessionManager>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    connections: HashMap<String, Connection>,
+    requests: u64,
+}
+
+#[derive(Default)]
+struct Connection {
+    /// The number of the last request.
+    used: u64,
+    /// The ids of requests that are not answered yet, as JSON.
+    under_way: HashSet<String>,
+}
+
+/// A request that is not answered yet. Its id is free again when this is dropped.
+pub struct UnderWay {
+    connections: Arc<Connections>,
+    name: String,
+    id: String,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connections.known().connections.get_mut(&self.name) {
+            connection.under_way.remove(&self.id);
+        }
+    }
+}
+
+impl Connections {
+    pub fn new() -> Self {
+        let mut manager = LocalSessionManager::default();
+        manager.session_config.keep_alive = Some(IDLE);
+        Self { manager: Arc::new(manager), known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a request on the connection that its headers name, if they name one.
+    ///
+    /// # Errors
+    ///
+    /// Where a request with this id is under way there.
+    pub fn begin(self: &Arc<Self>, headers: &HeaderMap, id: Option<String>) -> Result<Option<UnderWay>, ()> {
+        let Some(name) = named(headers) else { return Ok(None) };
+        let mut known = self.known();
+        known.requests += 1;
+        let used = known.requests;
+        // One that is not known is for the library to refuse.
+        let Some(connection) = known.connections.get_mut(&name) else { return Ok(None) };
+        connection.used = used;
+        let Some(id) = id else { return Ok(None) };
+        if !connection.under_way.insert(id.clone()) {
+            return Err(());
+        }
+        Ok(Some(UnderWay { connections: Arc::clone(self), name, id }))
+    }
+
+    /// Notes the connection that the headers of an answer name, if they name one: it is new. Where there are too many now,
+    /// one is ended.
+    pub async fn opened(&self, headers: &HeaderMap) {
+        let Some(name) = named(headers) else { return };
+        let surplus = {
+            let mut known = self.known();
+            known.requests += 1;
+            let used = known.requests;
+            known.connections.entry(name).or_default().used = used;
+            let idle = known.connections.iter().filter(|(_, connection)| connection.under_way.is_empty());
+            let oldest = idle.min_by_key(|(_, connection)| connection.used).map(|(name, _)| name.clone());
+            let surplus = oldest.filter(|_| known.connections.len() > MOST);
+            surplus.inspect(|name| drop(known.connections.remove(name)))
+        };
+        if let Some(name) = surplus {
+            tracing::info!(most = MOST, "too many connections: the one that was silent for longest is ended");
+            self.close(&name).await;
+        }
+    }
+
+    /// Whether the connection that the headers name is there.
+    pub async fn has(&self, headers: &HeaderMap) -> bool {
+        let Some(name) = named(headers) else { return false };
+        self.manager.has_session(&name.into()).await.unwrap_or(false)
+    }
+
+    /// Forgets the connection that the headers name: it is ended.
+    pub fn ended(&self, headers: &HeaderMap) {
+        if let Some(name) = named(headers) {
+            self.known().connections.remove(&name);
+        }
+    }
+
+    async fn close(&self, name: &str) {
+        if let Err(error) = self.manager.close_session(&name.into()).await {
+            tracing::warn!(%error, "a connection cannot be ended");
+        }
+    }
+}
+
+fn named(headers: &HeaderMap) -> Option<String> {
+    headers.get(NAME)?.to_str().ok().map(str::to_owned)
+}
