@@ -1,12 +1,14 @@
 //! How the server ends: with its input, on a signal, and when nobody reads its answers any more; always within a second.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{Client, STATELESS, World, only_text, plan};
+use crate::harness::{Client, PATIENCE, STATELESS, World, failure, plan};
 
 /// How long an end may take.
 const SOON: Duration = Duration::from_secs(1);
@@ -52,22 +54,48 @@ fn calls_that_are_in_flight_when_the_input_ends_are_answered() {
 }
 
 #[test]
-fn a_call_that_waits_for_a_busy_database_is_answered_when_the_input_ends() {
+fn calls_that_wait_for_a_busy_database_are_answered_when_the_input_ends() {
     let world = World::new();
     let mut client = world.client();
     let session = client.create("t");
     client.add("A");
     let held = world.hold(&session);
-    let id = client.send_call("queue_add", plan("B"));
+    let waiting: Vec<u64> = (0..30).map(|_| client.send_call("queue_add", plan("B"))).collect();
     let now = Instant::now();
     client.end_input();
-    let text = only_text(&client.result(id));
-    assert!(text.starts_with(&format!("[Session: {session}] Error: DATABASE_ERROR\n\n")), "{text}");
+    for id in waiting {
+        let text = failure(&client.result(id));
+        assert!(text.starts_with(&format!("[Session: {session}] Error: DATABASE_ERROR\n\n")), "{text}");
+    }
     assert_ends(&mut client, now);
     drop(held);
-    let mut client = world.client();
-    let resumed = client.ok("session_resume", json!({ "session_name": session }));
+    let resumed = world.client().ok("session_resume", json!({ "session_name": session }));
     assert_eq!(resumed.fields["queue_length"], 1);
+}
+
+#[test]
+fn answers_are_written_to_the_end_for_who_reads_slowly() {
+    let world = World::new();
+    let mut server = world.server().command;
+    let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for id in 0..100 {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": { "_meta": meta } });
+        writeln!(input, "{request}").unwrap();
+    }
+    drop(input);
+    // More than a pipe holds, byte by byte: that takes longer than an end may take otherwise.
+    let (mut byte, mut lines, mut bytes) = ([0], 0, 0);
+    while output.read(&mut byte).unwrap() == 1 {
+        bytes += 1;
+        lines += usize::from(byte == *b"\n");
+    }
+    assert_eq!((lines, child.wait().unwrap().code()), (100, Some(0)));
+    assert!(bytes > 1 << 20, "{bytes} bytes");
 }
 
 #[cfg(unix)]
@@ -75,7 +103,8 @@ fn a_call_that_waits_for_a_busy_database_is_answered_when_the_input_ends() {
 fn a_signal_ends_the_server_well_with_its_input_open() {
     for name in ["-TERM", "-INT"] {
         let world = World::new();
-        for mut client in [world.client(), world.server().protocol(STATELESS).start()] {
+        for mut client in [world.client(), world.server().protocol(STATELESS).start(), world.server().sockets().start()]
+        {
             client.create("t");
             let now = Instant::now();
             signal(&client, name);
@@ -99,16 +128,30 @@ fn a_signal_is_not_kept_waiting_by_a_busy_database() {
     let session = client.create("t");
     client.add("A");
     let held = world.hold(&session);
-    let waiting: Vec<u64> = (0..2).map(|_| client.send_call("queue_add", plan("B"))).collect();
-    // The answer shows that both calls were read.
+    let waiting: Vec<u64> = (0..20).map(|_| client.send_call("queue_add", plan("B"))).collect();
+    // The answer shows that the calls were read.
     client.request("ping", json!({}));
     let now = Instant::now();
     signal(&client, "-TERM");
     for id in waiting {
-        assert!(only_text(&client.result(id)).contains("DATABASE_ERROR"));
+        assert!(failure(&client.result(id)).contains("Error: DATABASE_ERROR"));
     }
     assert_ends(&mut client, now);
     drop(held);
+}
+
+#[cfg(unix)]
+#[test]
+fn over_sockets_the_end_is_the_same() {
+    let world = World::new();
+    let mut client = world.server().sockets().start();
+    client.create("t");
+    let sent: Vec<u64> = (0..50).map(|_| client.send_call("queue_add", plan("goal"))).collect();
+    client.end_input();
+    for (position, id) in (1..).zip(sent) {
+        assert_eq!(client.reply(id).fields["queue_position"], position);
+    }
+    assert_ends(&mut client, Instant::now());
 }
 
 #[test]
@@ -119,7 +162,9 @@ fn a_server_whose_answers_nobody_reads_ends() {
     drop(child.stdout.take());
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
-    // The input stays open until the server has ended.
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let (ended, end) = channel();
+    thread::spawn(move || ended.send(child.wait().unwrap().code()));
+    assert_eq!(end.recv_timeout(PATIENCE), Ok(Some(0)));
+    // The input stayed open until the server had ended.
     drop(input);
 }

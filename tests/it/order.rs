@@ -1,16 +1,23 @@
 //! Calls that are sent without waiting: their order, their cancellation, and what a busy session holds up.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{STATELESS, World, only_text, plan};
+use crate::harness::{STATELESS, World, failure, only_text, plan};
+
+const ID_IN_USE: &str = "Invalid Request: the id is that of a request that is not answered yet, or was cancelled";
 
 #[test]
 fn five_hundred_pipelined_calls_of_all_kinds_take_effect_in_the_order_sent() {
-    for protocol in ["2025-11-25", STATELESS] {
-        let world = World::new();
-        let mut client = world.server().protocol(protocol).start();
+    let world = World::new();
+    for mut client in [
+        world.client(),
+        world.server().protocol(STATELESS).start(),
+        #[cfg(unix)]
+        world.server().sockets().start(),
+    ] {
         client.create("t");
         let mut sent = Vec::new();
         for step in 0..500 {
@@ -88,6 +95,9 @@ fn a_call_that_is_cancelled_before_its_turn_does_nothing_and_is_not_answered() {
     client.write_bytes(format!("{cancel}\n").as_bytes());
     // The answer shows that the cancellation was read.
     client.request("ping", json!({}));
+    // Its id is not free again: an answer under it would be that of the one or the other.
+    client.write_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{second},\"method\":\"ping\"}}\n").as_bytes());
+    assert_eq!(client.answer(second)["error"]["message"], ID_IN_USE);
     drop(held);
     assert_eq!(client.reply(first).fields["queue_position"], 1);
     assert_eq!(client.reply(third).fields["queue_position"], 2);
@@ -121,8 +131,26 @@ fn an_id_that_is_still_in_use_is_refused() {
     let id = client.send_call("queue_add", plan("A"));
     client.write_bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n").as_bytes());
     let refused = client.answer(id);
-    let message = "Invalid Request: the id is that of a request that is not answered yet, or was cancelled";
-    assert_eq!(refused["error"], json!({ "code": -32600, "message": message }));
+    assert_eq!(refused["error"], json!({ "code": -32600, "message": ID_IN_USE }));
     drop(held);
     assert_eq!(only_text(&client.result(id)).lines().next(), Some(&*format!("[Session: {session}]")));
+}
+
+#[test]
+fn a_database_that_stays_busy_is_reported_to_all_that_wait_for_it_at_once() {
+    let world = World::new();
+    let mut client = world.client();
+    let session = client.create("t");
+    client.add("A");
+    let held = world.hold(&session);
+    let now = Instant::now();
+    let waiting: Vec<u64> = (0..10).map(|_| client.send_call("queue_add", plan("B"))).collect();
+    for id in waiting {
+        let text = failure(&client.result(id));
+        assert!(text.starts_with(&format!("[Session: {session}] Error: DATABASE_ERROR\n\n")), "{text}");
+    }
+    let taken = now.elapsed();
+    assert!((Duration::from_secs(5)..Duration::from_secs(10)).contains(&taken), "{taken:?}");
+    drop(held);
+    assert_eq!(client.ok("admin_state", json!({})).fields["queue_length"], 1);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::process::{Child, ChildStderr, ChildStdin, ExitStatus};
+use std::process::{Child, ChildStderr, ExitStatus};
 use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{MAX_LINE, PATIENCE, Reply, STATELESS, World, failure, plan};
 /// A client and the server that it started, which is killed when this is dropped.
 pub struct Client {
     pub(super) child: Child,
-    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdin: Option<Box<dyn Write + Send>>,
     pub(super) stderr: Option<ChildStderr>,
     pub(super) lines: Receiver<Vec<u8>>,
     /// Answers that came before they were asked for.
@@ -130,7 +130,8 @@ impl Client {
                 return answer;
             }
             let message = checked(&self.lines.recv_timeout(PATIENCE).expect("an answer"));
-            self.early.insert(message["id"].as_u64().unwrap(), message);
+            let twice = self.early.insert(message["id"].as_u64().unwrap(), message);
+            assert_eq!(twice, None, "one answer");
         }
     }
 

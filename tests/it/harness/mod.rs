@@ -7,9 +7,9 @@ mod client;
 mod reply;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -78,7 +78,15 @@ impl World {
             .env("HOME", self.home())
             .env("NINEPLAN_SESSIONS_PATH", self.root())
             .current_dir(self.home());
-        Launch { world: self.clone(), command, protocol: "2025-11-25", prefix: "9plan_", stderr: Stdio::null() }
+        Launch {
+            world: self.clone(),
+            command,
+            protocol: "2025-11-25",
+            prefix: "9plan_",
+            stderr: Stdio::null(),
+            #[cfg(unix)]
+            sockets: false,
+        }
     }
 
     /// A client after the handshake of 2025-11-25.
@@ -100,9 +108,18 @@ pub struct Launch {
     protocol: &'static str,
     prefix: &'static str,
     stderr: Stdio,
+    #[cfg(unix)]
+    sockets: bool,
 }
 
 impl Launch {
+    /// Gives the server sockets in place of pipes, as Node does.
+    #[cfg(unix)]
+    pub fn sockets(mut self) -> Self {
+        self.sockets = true;
+        self
+    }
+
     pub fn env(mut self, variable: &str, value: &str) -> Self {
         self.command.env(variable, value);
         self
@@ -156,8 +173,9 @@ impl Launch {
 
     /// Starts the server and says nothing.
     pub fn connect(mut self) -> Client {
-        let mut child = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        self.command.stderr(std::mem::replace(&mut self.stderr, Stdio::null()));
+        let (mut child, stdin, stdout) = self.spawn();
+        let stdout = BufReader::new(stdout);
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in stdout.split(b'\n') {
@@ -167,7 +185,7 @@ impl Launch {
             }
         });
         Client {
-            stdin: child.stdin.take(),
+            stdin: Some(stdin),
             stderr: child.stderr.take(),
             child,
             lines,
@@ -178,5 +196,22 @@ impl Launch {
             greeting: Value::Null,
             _world: self.world,
         }
+    }
+
+    /// Starts the server: its process, its input and its output.
+    fn spawn(&mut self) -> (Child, Box<dyn Write + Send>, Box<dyn Read + Send>) {
+        #[cfg(unix)]
+        if self.sockets {
+            let pair = || std::os::unix::net::UnixStream::pair().unwrap();
+            let ((stdin, theirs), (stdout, out)) = (pair(), pair());
+            let (theirs, out) = (std::os::fd::OwnedFd::from(theirs), std::os::fd::OwnedFd::from(out));
+            let child = self.command.stdin(theirs).stdout(out).spawn().unwrap();
+            // Or this process would hold the server's ends open.
+            self.command.stdin(Stdio::null()).stdout(Stdio::null());
+            return (child, Box::new(stdin), Box::new(stdout));
+        }
+        let mut child = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        (child, Box::new(stdin), Box::new(stdout))
     }
 }

@@ -23,6 +23,7 @@ fn case(after: After, name: &'static str, sent: impl AsRef<[u8]>, answers: impl 
 pub const NO_VERSION: &str = "Send initialize first, or name the version of the protocol in the request's _meta";
 pub const TOO_LONG: &str = "Invalid Request: longer than 8 MiB";
 pub const ODD_ID: &str = "Invalid Request: the id must be a string of up to 8 KiB or a signed whole number of 64 bits";
+const TOO_MANY: &str = "Invalid Request: more values than any message has";
 const NO_JSONRPC: &str = "Invalid Request: jsonrpc must be \"2.0\"";
 const NO_METHOD: &str = "Invalid Request: method must be a string";
 const NO_OBJECT: &str = "Invalid params: params must be an object";
@@ -54,6 +55,10 @@ fn lines() -> Vec<Case> {
             format!("{{\"x\":[\"{}\"],\"method\":\"ping\",\"id\":\"z\"}}\n", "id".repeat(10 << 20)) =>
             error("\"z\"", -32600, TOO_LONG);
         Handshake, "a line of 20 MiB without an id": format!("{{\"x\":\"{}\"}}\n", "x".repeat(20 << 20)) => [];
+        Handshake, "more values than a message has": request("ping", &format!("{{\"x\":[{}0]}}", "0,".repeat(100_000))) =>
+            error("1", -32600, TOO_MANY);
+        Handshake, "a batch of millions": format!("[{}0]\n", "0,".repeat(4_000_000)) => [];
+        Handshake, "a long text of commas": request("ping", &json!({ "x": ",".repeat(200_000) }).to_string()) => pong("1");
         Handshake, "a line of 20 MiB that is no message": "x".repeat(20 << 20) + "\n" => [];
     }
 }
@@ -103,6 +108,11 @@ fn envelopes() -> Vec<Case> {
         Handshake, "an empty object": "{}\n" => [];
         Handshake, "a batch": format!("[{one},{two},7]\n") => [pong("1"), pong("\"2\"")].into_iter().flatten();
         Handshake, "an empty batch": "[]\n" => [];
+        Handshake, "a batch with an odd id": format!("[{}]\n", ping(huge).trim()) => error(huge, -32600, ODD_ID);
+        Handshake, "a batch with text that is not Unicode": format!("[{}]\n", ping("\"\\ud83d\"").trim()) =>
+            error("\"\\ud83d\"", -32600, "Invalid Request: the id is not Unicode text");
+        Handshake, "an id with an escape in its name": ping("1").replace("\"id\"", "\"\\u0069d\"").replace("2.0", "1.0") =>
+            error("1", -32600, NO_JSONRPC);
         Handshake, "a batch in a batch": format!("[[{one}]]\n") => [];
         Handshake, "an id that is null": ping("null") => [];
         Handshake, "an id that is a boolean": ping("true") => [];
@@ -256,6 +266,8 @@ fn eras() -> Vec<Case> {
         Nothing, "half of a _meta": request("tools/list", version) => error("1", -32602, &format!("{missing}{capabilities}"));
         Nothing, "a version of the future": alone("tools/list", "2031-01-01") =>
             [Line(format!(r#"{{"jsonrpc":"2.0","id":1,"error":{unknown}}}"#))];
+        Nothing, "a version that is a book": alone("tools/list", &"x".repeat(100_000)) =>
+            error("1", -32602, "Invalid params: the version of the protocol is no date");
         Nothing, "an older version in _meta": alone("tools/list", "2025-06-18") => [Tools("1")];
         Request, "a ping where there is none": alone("ping", STATELESS) => error("1", -32601, "ping");
         Request, "a list without _meta": &list => error("1", -32602, NO_VERSION);

@@ -5,8 +5,6 @@
 
 mod cases;
 
-use std::sync::LazyLock;
-
 use serde_json::{Value, json};
 
 use crate::harness::{Client, STATELESS, World};
@@ -87,9 +85,8 @@ fn with_id(id: &str, request: &str) -> String {
 }
 
 /// A server to which `after` was said.
-fn started(after: After) -> Client {
-    static WORLD: LazyLock<World> = LazyLock::new(World::new);
-    let mut client = WORLD.server().connect();
+fn started(world: &World, after: After) -> Client {
+    let mut client = world.server().connect();
     match after {
         After::Nothing => {}
         After::Handshake => {
@@ -144,8 +141,9 @@ fn assert_lives(client: &mut Client, after: After, name: &str) {
 fn whatever_arrives_is_answered_as_it_should_be_and_the_server_lives_on() {
     let cases = cases::all();
     assert!(cases.len() > 100, "{} cases", cases.len());
+    let world = World::new();
     for Case { name, after, sent, answers } in cases {
-        let mut client = started(after);
+        let mut client = started(&world, after);
         client.write_bytes(&sent);
         for answer in &answers {
             assert_answer(&mut client, answer, name);
@@ -158,6 +156,7 @@ fn whatever_arrives_is_answered_as_it_should_be_and_the_server_lives_on() {
 #[test]
 fn the_end_of_input_ends_the_last_line_and_what_was_asked_is_answered() {
     let cut = error("1", -32700, "Parse error: EOF while parsing a string at line 1 column 29");
+    let world = World::new();
     for (after, last, answers) in [
         (After::Handshake, ping("1"), pong("1")),
         (After::Handshake, ping("1").trim().to_owned(), pong("1")),
@@ -168,7 +167,7 @@ fn the_end_of_input_ends_the_last_line_and_what_was_asked_is_answered() {
         (After::Nothing, request("tools/list", "{}").trim().to_owned(), error("1", -32602, NO_VERSION)),
         (After::Handshake, "  ".to_owned(), Vec::new()),
     ] {
-        let mut client = started(after);
+        let mut client = started(&world, after);
         client.write_bytes(last.as_bytes());
         client.end_input();
         for answer in &answers {

@@ -32,6 +32,7 @@ fn a_request_by_another_name_or_from_another_page_is_refused() {
             ("host", "localhost.evil.example:8080"),
             ("origin", "http://evil.example"),
             ("origin", "null"),
+            ("origin", "http://203.0.113.5"),
         ] {
             assert_eq!(status(&client, method, path, header), 403, "{method} {path} {header:?}");
         }
@@ -111,6 +112,10 @@ fn what_is_no_message_is_refused_and_says_why() {
         let expected = json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } });
         assert_eq!((answer.status, answer.message()), (400, expected), "{body}");
     }
+    // An answer is taken, whatever it is; nobody has asked.
+    for answer in [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, r#"{"id":1,"error":{"code":"x"}}"#] {
+        assert_eq!(client.send(answer, &[]).status, 202, "{answer}");
+    }
     assert_eq!(client.run(Request::get(client.url.replace("/mcp", "/")).body(String::new()).unwrap()).status, 404);
 }
 
@@ -126,14 +131,15 @@ fn a_body_is_read_up_to_eight_mebibytes() {
     let address = client.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
     let length = format!("Content-Length: {}\r\n\r\n", (8 << 20) + 1).into_bytes();
     let chunk = [b"Transfer-Encoding: chunked\r\n\r\n800001\r\n".as_slice(), &vec![b' '; (8 << 20) + 1]].concat();
-    for body in [length, chunk] {
+    let broken = b"Transfer-Encoding: chunked\r\n\r\nzz\r\n".to_vec();
+    for (body, status) in [(length, "413"), (chunk, "413"), (broken, "400")] {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(stream, "POST /mcp HTTP/1.1\r\nHost: {address}\r\n").unwrap();
         stream.write_all(&body).unwrap();
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).unwrap();
-        assert_eq!(&answer, b"HTTP/1.1 413");
+        assert_eq!(String::from_utf8_lossy(&answer), format!("HTTP/1.1 {status}"));
     }
     client.create();
 }

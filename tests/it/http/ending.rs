@@ -1,6 +1,5 @@
 //! How a server over HTTP ends.
 
-use std::io::BufRead;
 use std::net::TcpListener;
 use std::thread;
 use std::time::Instant;
@@ -8,7 +7,7 @@ use std::time::Instant;
 use serde_json::json;
 use ureq::http::Request;
 
-use super::{SOON, Served, plan_in, within};
+use super::{SOON, Served, WAITS, plan_in, read_failure, within};
 use crate::harness::{STATELESS, World};
 
 /// Waits for the end, which must be a good one and come soon.
@@ -45,30 +44,28 @@ fn a_signal_ends_the_server_well() {
 fn calls_that_are_under_way_at_a_signal_are_answered() {
     let world = World::new();
     let mut served = Served::launch(world.server().env("NINEPLAN_LOG_LEVEL", "debug"));
-    let sessions = ["2025-11-25", STATELESS].map(|version| (version, served.client(STATELESS).create()));
-    let held = sessions.each_ref().map(|(_, session)| world.hold(session));
+    let client = served.stranger(STATELESS);
+    let sessions = [served.client(STATELESS).create(), served.client(STATELESS).create()];
+    let held = sessions.each_ref().map(|session| world.hold(session));
+    // One waits for each database, the others for their turn.
+    let calls: Vec<_> = sessions
+        .iter()
+        .flat_map(|session| [session; 15])
+        .map(|it| client.leave("queue_add", plan_in(it, "A")))
+        .collect();
+    let mut connected = served.client("2025-11-25");
     thread::scope(|scope| {
-        let calls = sessions.each_ref().map(|(version, session)| {
-            let mut client = served.client(version);
-            scope.spawn(move || client.fails("queue_add", plan_in(session, "A")))
-        });
-        // Each waits for its database when its statement stands in the log.
-        let mut waiting = 0;
-        while waiting < calls.len() {
-            let mut line = String::new();
-            assert_ne!(served.stderr.read_line(&mut line).unwrap(), 0, "the server has ended");
-            waiting += usize::from(line.contains("BEGIN IMMEDIATE"));
-        }
+        let last = scope.spawn(|| connected.fails("queue_add", plan_in(&sessions[0], "A")));
+        served.wait_for_log(WAITS, 29);
         let now = Instant::now();
         served.signal("-TERM");
-        for (call, (_, session)) in calls.into_iter().zip(&sessions) {
-            let text = call.join().unwrap();
-            assert!(text.starts_with(&format!("[Session: {session}] Error: DATABASE_ERROR")), "{text}");
+        for text in calls.into_iter().map(read_failure).chain([last.join().unwrap()]) {
+            assert!(text.contains("Error: DATABASE_ERROR"), "{text}");
         }
         assert_ends(&mut served, now);
     });
     drop(held);
-    for (_, session) in &sessions {
+    for session in &sessions {
         let state = world.client().ok("admin_state", within(session, json!({}))).fields;
         assert_eq!(state["queue_length"], 0);
     }

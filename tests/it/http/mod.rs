@@ -6,7 +6,8 @@ mod access;
 mod ending;
 mod sessions;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, ChildStderr, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -69,6 +70,17 @@ impl Served {
             .max_idle_connections(0);
         let agent = config.build().into();
         Client { agent, url: self.url.clone(), token: None, session: None, protocol, last_id: 0 }
+    }
+
+    /// Reads the log up to the line that holds a text, which must come as often as is said.
+    #[track_caller]
+    fn wait_for_log(&mut self, text: &str, times: usize) {
+        let mut seen = 0;
+        while seen < times {
+            let mut line = String::new();
+            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "the server has ended");
+            seen += usize::from(line.contains(text));
+        }
     }
 
     #[cfg(unix)]
@@ -156,6 +168,34 @@ impl Client {
         Answer { status: response.status().as_u16(), headers: response.headers().clone(), body }
     }
 
+    /// Sends a call that stands alone, and leaves it to the caller to read what comes or to go.
+    #[track_caller]
+    fn leave(&self, tool: &str, arguments: Value) -> TcpStream {
+        let name = format!("9plan_{tool}");
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": STATELESS,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+        let address = self.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = [
+            "POST /mcp HTTP/1.1",
+            &format!("Host: {address}"),
+            "Connection: close",
+            "Content-Type: application/json",
+            "Accept: application/json, text/event-stream",
+            &format!("Mcp-Protocol-Version: {STATELESS}"),
+            "Mcp-Method: tools/call",
+            &format!("Mcp-Name: {name}"),
+            &format!("Content-Length: {}", body.len()),
+        ];
+        write!(stream, "{}\r\n\r\n{body}", head.join("\r\n")).unwrap();
+        stream
+    }
+
     /// Sends a request.
     #[track_caller]
     fn post(&mut self, method: &str, mut params: Value) -> Answer {
@@ -222,6 +262,23 @@ fn within(session: &str, mut arguments: Value) -> Value {
 fn plan_in(session: &str, goal: &str) -> Value {
     within(session, plan(goal))
 }
+
+/// The text of the failure that a call which was left comes to.
+#[track_caller]
+fn read_failure(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
+    assert!(head.starts_with("HTTP/1.1 200 "), "{answer}");
+    let message: Value = serde_json::from_str(body).unwrap();
+    failure(&message["result"])
+}
+
+/// The statement by which a change begins; it stands in the log before it waits for the database.
+const BEGIN: &str = "BEGIN IMMEDIATE";
+
+/// What the log says of a call that waits for others.
+const WAITS: &str = "a call waits for its turn";
 
 /// How long an end may take.
 const SOON: Duration = Duration::from_secs(1);
