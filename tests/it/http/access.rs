@@ -58,7 +58,9 @@ fn the_name_that_is_configured_is_one_to_call_the_server_by() {
 #[test]
 fn with_a_token_a_request_without_it_is_unauthorized() {
     let world = World::new();
+    assert_eq!(Served::start(&world).token, "none");
     let served = Served::launch(world.server().env("NINEPLAN_HTTP_TOKEN", "s3cret"));
+    assert_eq!(served.token, "required");
     let stranger = served.stranger(STATELESS);
     for (method, path) in &PLACES {
         for token in ["Bearer wrong", "Bearer", "Basic s3cret", "s3cret"] {

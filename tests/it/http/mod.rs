@@ -22,6 +22,8 @@ struct Served {
     child: Child,
     stderr: BufReader<ChildStderr>,
     url: String,
+    /// What it says of a token.
+    token: String,
     _world: World,
 }
 
@@ -42,7 +44,8 @@ impl Served {
         stderr.read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
         assert_eq!(said["fields"]["message"], "serving over HTTP", "{line}");
-        Self { child, stderr, url: said["fields"]["url"].as_str().unwrap().to_owned(), _world: launch.world }
+        let field = |name: &str| said["fields"][name].as_str().unwrap().to_owned();
+        Self { child, stderr, url: field("url"), token: field("token"), _world: launch.world }
     }
 
     /// A client that speaks this version, after the handshake where it has one.
