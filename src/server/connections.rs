@@ -19,7 +19,10 @@ const IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST: usize = 500;
 
 /// The header that names a connection.
-const NAME: &str = "mcp-session-id";
+pub const NAME: &str = "mcp-session-id";
+
+/// A request that has the id of one that is under way.
+pub struct InUse;
 
 /// All connections.
 pub struct Connections {
@@ -72,7 +75,7 @@ impl Connections {
     /// # Errors
     ///
     /// Where a request with this id is under way there.
-    pub fn begin(self: &Arc<Self>, headers: &HeaderMap, id: Option<String>) -> Result<Option<UnderWay>, ()> {
+    pub fn begin(self: &Arc<Self>, headers: &HeaderMap, id: Option<String>) -> Result<Option<UnderWay>, InUse> {
         let Some(name) = named(headers) else { return Ok(None) };
         let mut known = self.known();
         known.requests += 1;
@@ -82,7 +85,7 @@ impl Connections {
         connection.used = used;
         let Some(id) = id else { return Ok(None) };
         if !connection.under_way.insert(id.clone()) {
-            return Err(());
+            return Err(InUse);
         }
         Ok(Some(UnderWay { connections: Arc::clone(self), name, id }))
     }

@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::access::Access;
-use super::connections::Connections;
+use super::connections::{self, Connections, InUse};
 use super::message::{self, Incoming, LONGEST, Refusal};
 use super::{Offer, Server, Signals, runtime};
 use crate::sessions::Sessions;
@@ -135,14 +135,14 @@ async fn connected(State(connections): State<Arc<Connections>>, request: Request
 
 /// The end of a connection. The library takes an unknown one too, and says of each that its end was accepted, which some
 /// clients report as a failure.
-async fn ended(connections: &Connections, request: Request, next: Next) -> Response {
+async fn ended(open: &Connections, request: Request, next: Next) -> Response {
     let headers = request.headers().clone();
-    if headers.contains_key("mcp-session-id") && !connections.has(&headers).await {
+    if headers.contains_key(connections::NAME) && !open.has(&headers).await {
         return (StatusCode::NOT_FOUND, "There is no such connection").into_response();
     }
     let mut response = next.run(request).await;
     if response.status() == StatusCode::ACCEPTED {
-        connections.ended(&headers);
+        open.ended(&headers);
         *response.status_mut() = StatusCode::NO_CONTENT;
     }
     response
@@ -167,8 +167,9 @@ async fn asked(connections: &Arc<Connections>, request: Request, next: Next) -> 
         }
     };
     let id = message.get("id").map(Value::to_string);
-    let Ok(under_way) = connections.begin(&parts.headers, id.clone()) else {
-        return refused(&Refusal::invalid(id, "the id is that of a request that is not answered yet"));
+    let under_way = match connections.begin(&parts.headers, id.clone()) {
+        Ok(under_way) => under_way,
+        Err(InUse) => return refused(&Refusal::invalid(id, "the id is that of a request that is not answered yet")),
     };
     // It may have another length now.
     parts.headers.remove(CONTENT_LENGTH);
