@@ -200,9 +200,14 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says when the call that this thread now works on was made: what it then waited for counts as waiting for a database.
-    pub fn wait_since(call: Instant) {
-        schema::wait_since(call);
+    /// Says since when the call that this thread now works on counts as waiting for a database.
+    pub fn wait_since(start: Instant) {
+        schema::wait_since(start);
+    }
+
+    /// Whether the call that this thread works on gave up waiting for a database.
+    pub fn waited_in_vain() -> bool {
+        schema::waited_in_vain()
     }
 
     /// From now on nobody in this process waits long for a database that another one holds: the process is about to end.

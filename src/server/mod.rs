@@ -76,7 +76,7 @@ impl Server {
         named: Option<&str>,
         work: impl FnOnce(&mut Connection, &Route) -> R + Send + 'static,
     ) -> Result<R, ErrorData> {
-        let arrived = Instant::now();
+        let made = Instant::now();
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
         let turn = match route.is_about_session().then(|| connection.session(named)).flatten() {
             Some(session) => Some(self.offer.turns.next(session).await),
@@ -87,9 +87,12 @@ impl Server {
         }
         let sessions = Arc::clone(&self.offer.sessions);
         let done = tokio::task::spawn_blocking(move || {
-            Sessions::wait_since(arrived);
+            let since = turn.as_ref().map_or_else(Instant::now, |turn| turn.waits_since(made));
+            Sessions::wait_since(since);
             let done = work(&mut connection, &route);
-            drop(turn);
+            if let Some(turn) = turn {
+                turn.end(Sessions::waited_in_vain().then_some(since));
+            }
             sessions.close_idle();
             done
         });

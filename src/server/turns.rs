@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::OwnedMutexGuard;
 
@@ -14,11 +15,25 @@ use crate::plan::SessionName;
 #[derive(Default)]
 pub struct Turns(Mutex<HashMap<SessionName, Queue>>);
 
-/// A fair lock: turns come in the order in which they were asked for.
-type Queue = Arc<tokio::sync::Mutex<()>>;
+/// A fair lock: turns come in the order in which they were asked for. It holds since when the session's database has kept
+/// everybody waiting in vain, if it has.
+type Queue = Arc<tokio::sync::Mutex<Option<Instant>>>;
 
 /// A turn at a session. It is the next one's when this is dropped.
-pub struct Turn(#[expect(dead_code, reason = "held, not read")] OwnedMutexGuard<()>);
+pub struct Turn(OwnedMutexGuard<Option<Instant>>);
+
+impl Turn {
+    /// Since when a call counts as waiting for the database, of which the turn is now: since it was made, where those
+    /// before it waited in vain too, so that all who wait are told at about the same time.
+    pub fn waits_since(&self, made: Instant) -> Instant {
+        self.0.map_or_else(Instant::now, |stuck| stuck.max(made))
+    }
+
+    /// Ends the turn of a call that waited for the database in vain since then, or did not.
+    pub fn end(mut self, stuck: Option<Instant>) {
+        *self.0 = stuck;
+    }
+}
 
 impl Turns {
     /// Waits for a turn.
@@ -34,14 +49,43 @@ impl Turns {
     fn queue(&self, session: SessionName) -> Queue {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Those who wait and those whose turn it is each have a hold of their queue.
-        queues.retain(|_, queue| Arc::strong_count(queue) > 1);
+        let stuck = |queue: &Queue| queue.try_lock().is_ok_and(|stuck| stuck.is_some());
+        queues.retain(|_, queue| Arc::strong_count(queue) > 1 || stuck(queue));
         Arc::clone(queues.entry(session).or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn who_waited_behind_others_that_waited_in_vain_has_waited_too() {
+        let turns = Turns::default();
+        let session = || SessionName::parse("a-a-a").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let start = Instant::now();
+            let long_ago = start.checked_sub(Duration::from_secs(60)).unwrap();
+            let first = turns.next(session()).await;
+            let mut second = Box::pin(turns.next(session()));
+            assert!(polled(&mut second).await.is_none());
+            assert!(first.waits_since(long_ago) >= start, "nobody was kept from the database so far");
+            first.end(Some(long_ago));
+            let second = second.await;
+            assert_eq!(second.waits_since(long_ago), long_ago);
+            assert_eq!(second.waits_since(start), start, "who came later has waited since then");
+            let mut third = Box::pin(turns.next(session()));
+            assert!(polled(&mut third).await.is_none());
+            second.end(None);
+            assert!(third.await.waits_since(long_ago) >= start);
+            // It is remembered while nobody is there.
+            turns.next(session()).await.end(Some(long_ago));
+            assert_eq!(turns.next(session()).await.waits_since(start), start);
+        });
+    }
 
     #[test]
     fn turns_come_in_order_and_a_queue_is_gone_when_nobody_is_in_it() {

@@ -25,7 +25,7 @@ pub const FILE_NAME: &str = "session.db";
 /// The name of the log that is written ahead of it.
 pub const LOG_NAME: &str = "session.db-wal";
 
-/// How long a busy database is waited for, counted from when the call was made.
+/// How long a call waits for a busy database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The same when the process is about to end, for all that is under way together.
@@ -42,8 +42,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 static ENDING: OnceLock<Instant> = OnceLock::new();
 
 thread_local! {
-    /// When the call was made that this thread works on.
-    static CALLED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Since when the call that this thread works on counts as waiting.
+    static WAITING: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Whether it gave up.
+    static GAVE_UP: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The steps from one version of the schema to the next, by the version that they start from. Append only.
@@ -195,9 +197,15 @@ pub fn stop_waiting() {
     ENDING.get_or_init(Instant::now);
 }
 
-/// Says when the call that this thread now works on was made.
-pub fn wait_since(call: Instant) {
-    CALLED.set(Some(call));
+/// Says since when the call that this thread now works on counts as waiting for a busy database.
+pub fn wait_since(start: Instant) {
+    WAITING.set(Some(start));
+    GAVE_UP.set(false);
+}
+
+/// Whether the call that this thread works on gave up waiting.
+pub fn waited_in_vain() -> bool {
+    GAVE_UP.get()
 }
 
 /// Waits while somebody else has the database; false where that is to be reported.
@@ -205,15 +213,16 @@ fn wait(tries: i32) -> bool {
     let tries = u32::try_from(tries).unwrap_or_default();
     let step = |tries: u32| Duration::from_millis(tries.into()).min(LONGEST_PAUSE);
     let waited: Duration = (1..=tries).map(step).sum();
-    let patient = match (ENDING.get(), CALLED.get()) {
+    let patient = match (ENDING.get(), WAITING.get()) {
         (Some(since), _) => since.elapsed() < LAST_BUSY_TIMEOUT,
-        (None, Some(call)) => call.elapsed() < BUSY_TIMEOUT,
+        (None, Some(start)) => start.elapsed() < BUSY_TIMEOUT,
         (None, None) => waited < BUSY_TIMEOUT,
     };
     if patient || waited < LEAST_BUSY_TIMEOUT {
         thread::sleep(step(tries + 1));
         return true;
     }
+    GAVE_UP.set(true);
     false
 }
 
@@ -292,16 +301,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_database_is_waited_for_until_the_call_is_old() {
+    fn a_busy_database_is_waited_for_as_long_as_the_call_may_take() {
         let age = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
         wait_since(age(0));
         assert!(wait(0) && wait(100), "as long as there is time");
+        assert!(!waited_in_vain());
         wait_since(age(5));
-        assert!(!wait(100) && !wait(2));
         // However long it waited for its turn, it tries more than once.
-        assert!(wait(0) && wait(1));
+        assert!(wait(0) && wait(1) && !waited_in_vain());
+        assert!(!wait(2) && waited_in_vain() && !wait(100));
+        wait_since(age(0));
+        assert!(!waited_in_vain());
         // Without a call the pauses are counted: 5 seconds of them.
-        CALLED.set(None);
+        WAITING.set(None);
         assert!(wait(24) && !wait(1_000));
         assert!(!wait(212) && wait(211));
     }
