@@ -537,6 +537,35 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_is_just_asked_for_is_not_closed() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &[]);
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
+        let mut open = sessions.open();
+        let held = open.slot(&names[0]);
+        for name in &names[1..] {
+            open.slot(name);
+        }
+        drop(open.surplus());
+        assert!(open.slots.contains_key(&names[0]) && !open.slots.contains_key(&names[1]));
+        drop(held);
+    }
+
+    #[test]
+    fn a_session_whose_plan_files_were_taken_away_is_put_in_order_when_it_is_used_next() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a"]);
+        let name = sessions.create(None).unwrap();
+        let plan = crate::plan::Plan { goal: "do it".to_owned(), ..Default::default() };
+        let store = sessions.store(&name).unwrap();
+        let path = store.lock().add(&plan, crate::plan::Position::Back, None).unwrap().path;
+        drop(store);
+        fs::remove_dir_all(sessions.path(&name).join(PLANS)).unwrap();
+        sessions.store(&name).unwrap();
+        assert!(path.is_file());
+    }
+
+    #[test]
     fn a_session_that_is_slow_to_open_holds_up_no_other() {
         static OPENING: Barrier = Barrier::new(2);
         let root = tempfile::tempdir().unwrap();

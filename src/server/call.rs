@@ -24,6 +24,8 @@ pub struct Caller {
     pub unnamed: Unnamed,
     /// The client's name, as it gives it.
     pub client: Option<String>,
+    /// The session that the call names, as it came.
+    pub named: Option<String>,
 }
 
 /// Runs a tool.
@@ -38,11 +40,10 @@ pub fn run(
     caller: Caller,
 ) -> Result<CallToolResult, ErrorData> {
     let mut call = Call::new(connection, caller.unnamed, caller.client);
-    let named = given.get("session_name").and_then(Value::as_str).map(str::to_owned);
     // At the level of errors, so that it is there for them when nothing else is logged.
     let span = tracing::error_span!("call", tool = %route.tool.name, session = tracing::field::Empty);
     let _entered = span.enter();
-    if let Some(name) = call.failed_session(named.as_deref()) {
+    if let Some(name) = call.failed_session(caller.named.as_deref()) {
         span.record("session", name.as_str());
     }
     // A call that panicked has changed nothing of a connection but its current session.
@@ -55,7 +56,7 @@ pub fn run(
         Ok(Err(error)) => {
             let session = match error {
                 Error::SessionNotFound(_) => None,
-                _ => call.failed_session(named.as_deref()),
+                _ => call.failed_session(caller.named.as_deref()),
             };
             Ok(failure(session.as_ref(), &error, call.prefix()))
         }
@@ -145,8 +146,14 @@ mod tests {
             tool: Tool::new("9plan_test", "", JsonObject::new()),
             run: Box::new(move |_, _| Ok(run())),
         };
-        let mut call =
-            |route| run(&mut connection, &route, JsonObject::new(), Caller { unnamed: Unnamed::Current, client: None });
+        let mut call = |route| {
+            run(
+                &mut connection,
+                &route,
+                JsonObject::new(),
+                Caller { unnamed: Unnamed::Current, client: None, named: None },
+            )
+        };
 
         let error = call(route(|| panic!("a fault of ours"))).unwrap_err();
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);

@@ -91,22 +91,15 @@ impl Connections {
     }
 
     /// Notes the connection that the headers of an answer name, if they name one: it is new. Where there are too many now,
-    /// one is ended.
+    /// others are ended.
     pub async fn opened(&self, headers: &HeaderMap) {
         let Some(name) = named(headers) else { return };
-        let surplus = {
-            let mut known = self.known();
-            known.requests += 1;
-            let used = known.requests;
-            known.connections.entry(name).or_default().used = used;
-            let idle = known.connections.iter().filter(|(_, connection)| connection.under_way.is_empty());
-            let oldest = idle.min_by_key(|(_, connection)| connection.used).map(|(name, _)| name.clone());
-            let surplus = oldest.filter(|_| known.connections.len() > MOST);
-            surplus.inspect(|name| drop(known.connections.remove(name)))
-        };
-        if let Some(name) = surplus {
+        let surplus = self.known().add(name);
+        for name in surplus {
             tracing::info!(most = MOST, "too many connections: the one that was silent for longest is ended");
-            self.close(&name).await;
+            if let Err(error) = self.manager.close_session(&name.into()).await {
+                tracing::warn!(%error, "a connection cannot be ended");
+            }
         }
     }
 
@@ -116,20 +109,87 @@ impl Connections {
         self.manager.has_session(&name.into()).await.unwrap_or(false)
     }
 
-    /// Forgets the connection that the headers name: it is ended.
-    pub fn ended(&self, headers: &HeaderMap) {
+    /// Forgets the connection that the headers name, since it is ended.
+    pub fn forget(&self, headers: &HeaderMap) {
         if let Some(name) = named(headers) {
             self.known().connections.remove(&name);
         }
     }
+}
 
-    async fn close(&self, name: &str) {
-        if let Err(error) = self.manager.close_session(&name.into()).await {
-            tracing::warn!(%error, "a connection cannot be ended");
+impl Known {
+    /// Adds a connection, and takes out those that are too many: of the others with nothing under way, the ones that were
+    /// silent for longest.
+    fn add(&mut self, name: String) -> Vec<String> {
+        self.requests += 1;
+        self.connections.entry(name.clone()).or_default().used = self.requests;
+        let mut surplus = Vec::new();
+        while self.connections.len() > MOST {
+            let idle = self.connections.iter().filter(|(other, it)| **other != name && it.under_way.is_empty());
+            let Some((oldest, _)) = idle.min_by_key(|(_, connection)| connection.used) else { break };
+            let oldest = oldest.clone();
+            self.connections.remove(&oldest);
+            surplus.push(oldest);
         }
+        surplus
     }
 }
 
 fn named(headers: &HeaderMap) -> Option<String> {
     headers.get(NAME)?.to_str().ok().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &str) -> HeaderMap {
+        [(NAME.parse().unwrap(), name.parse().unwrap())].into_iter().collect()
+    }
+
+    /// Connections with the names `0` and so on, as many as there may be.
+    fn full() -> Arc<Connections> {
+        let connections = Arc::new(Connections::new());
+        for number in 0..MOST {
+            assert_eq!(connections.known().add(number.to_string()), Vec::<String>::new());
+        }
+        connections
+    }
+
+    #[test]
+    fn the_one_that_was_silent_for_longest_gives_way_unless_it_waits_for_an_answer() {
+        let connections = full();
+        let begin =
+            |name: &str, id: Option<&str>| connections.begin(&headers(name), id.map(str::to_owned)).ok().flatten();
+        let waiting = begin("0", Some("7")).unwrap();
+        begin("1", None);
+        assert_eq!(connections.known().add("a".to_owned()), ["2"]);
+        drop(waiting);
+        connections.forget(&headers("5"));
+        assert_eq!(connections.known().add("b".to_owned()), Vec::<String>::new());
+        assert_eq!(connections.known().add("c".to_owned()), ["3"]);
+    }
+
+    #[test]
+    fn the_new_one_stays_and_what_was_too_much_goes_when_it_can() {
+        let connections = full();
+        let begin =
+            |number: usize| connections.begin(&headers(&number.to_string()), Some("1".to_owned())).ok().flatten();
+        let waiting: Vec<_> = (0..MOST).map(begin).collect();
+        assert_eq!(connections.known().add("a".to_owned()), Vec::<String>::new());
+        drop(waiting);
+        assert_eq!(connections.known().add("b".to_owned()), ["0", "1"]);
+    }
+
+    #[test]
+    fn an_id_is_in_use_until_its_request_is_dropped_and_only_on_its_connection() {
+        let connections = full();
+        let begin = |name: &str| connections.begin(&headers(name), Some("\"x\"".to_owned()));
+        let first = begin("0").ok().flatten().unwrap();
+        assert!(begin("0").is_err());
+        assert!(begin("1").is_ok_and(|it| it.is_some()));
+        assert!(begin("nonsense").is_ok_and(|it| it.is_none()));
+        drop(first);
+        assert!(begin("0").is_ok());
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -97,10 +97,9 @@ fn router(offer: Arc<Offer>, access: Access, close: CancellationToken) -> Router
     let config = StreamableHttpServerConfig::default()
         .with_json_response(true)
         .with_cancellation_token(close)
-        // All three are looked at before. A body that was mended may have grown.
+        // Both are looked at before, as is the origin. A body that was mended may have grown.
         .with_max_request_body_bytes(usize::MAX)
-        .disable_allowed_hosts()
-        .disable_allowed_origins();
+        .disable_allowed_hosts();
     let manager = Arc::clone(&connections.manager);
     let service = StreamableHttpService::new(move || Ok(Server::new(&offer)), manager, config);
     Router::new()
@@ -127,41 +126,28 @@ async fn allowed(State(access): State<Arc<Access>>, request: Request, next: Next
 /// Minds the connections while a request passes.
 async fn connected(State(connections): State<Arc<Connections>>, request: Request, next: Next) -> Response {
     match *request.method() {
-        Method::POST => asked(&connections, request, next).await,
-        Method::DELETE => ended(&connections, request, next).await,
+        Method::POST => post(&connections, request, next).await,
+        Method::DELETE => delete(&connections, request, next).await,
         _ => next.run(request).await,
     }
 }
 
-/// The end of a connection. The library takes an unknown one too, and says of each that its end was accepted, which some
-/// clients report as a failure.
-async fn ended(open: &Connections, request: Request, next: Next) -> Response {
-    let headers = request.headers().clone();
-    if headers.contains_key(connections::NAME) && !open.has(&headers).await {
-        return (StatusCode::NOT_FOUND, "There is no such connection").into_response();
-    }
-    let mut response = next.run(request).await;
-    if response.status() == StatusCode::ACCEPTED {
-        open.ended(&headers);
-        *response.status_mut() = StatusCode::NO_CONTENT;
-    }
-    response
-}
-
 /// A message: passed on where it is one, mended where it must be.
-async fn asked(connections: &Arc<Connections>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
+async fn post(connections: &Arc<Connections>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
     let body = match whole(body).await {
         Ok(body) => body,
         Err((status, why)) => return (status, why).into_response(),
     };
     let mut messages = message::read(&body);
-    let message = match (messages.pop(), messages.is_empty()) {
-        (Some(Incoming::Message(message)), true) => message,
-        (Some(Incoming::Answer), true) => return StatusCode::ACCEPTED.into_response(),
-        (Some(Incoming::Refused(refusal)), true) => return refused(&refusal),
-        (Some(_), false) => return refused(&Refusal::invalid(None, "send one message in a request")),
-        (None, _) => {
+    if messages.len() > 1 {
+        return refused(&Refusal::invalid(None, "send one message in a request"));
+    }
+    let message = match messages.pop() {
+        Some(Incoming::Message(message)) => message,
+        Some(Incoming::Answer) => return StatusCode::ACCEPTED.into_response(),
+        Some(Incoming::Refused(refusal)) => return refused(&refusal),
+        None => {
             let message = "Parse error: the body is empty".to_owned();
             return refused(&Refusal { id: None, code: ErrorCode::PARSE_ERROR, message });
         }
@@ -171,8 +157,6 @@ async fn asked(connections: &Arc<Connections>, request: Request, next: Next) -> 
         Ok(under_way) => under_way,
         Err(InUse) => return refused(&Refusal::invalid(id, "the id is that of a request that is not answered yet")),
     };
-    // It may have another length now.
-    parts.headers.remove(CONTENT_LENGTH);
     let response = next.run(Request::from_parts(parts, Body::from(message.to_string()))).await;
     connections.opened(response.headers()).await;
     let Some(under_way) = under_way else { return response };
@@ -185,9 +169,25 @@ async fn asked(connections: &Arc<Connections>, request: Request, next: Next) -> 
     })
 }
 
+/// The end of a connection. The library takes an unknown one too, and says of each that its end was accepted, which some
+/// clients report as a failure.
+async fn delete(connections: &Connections, request: Request, next: Next) -> Response {
+    let headers = request.headers().clone();
+    if headers.contains_key(connections::NAME) && !connections.has(&headers).await {
+        return (StatusCode::NOT_FOUND, "There is no such connection").into_response();
+    }
+    let mut response = next.run(request).await;
+    if response.status() == StatusCode::ACCEPTED {
+        connections.forget(&headers);
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
+    response
+}
+
 /// The body of a request, as long as a message may be.
 async fn whole(body: Body) -> Result<Bytes, (StatusCode, String)> {
     let too_long = || (StatusCode::PAYLOAD_TOO_LARGE, format!("The body is longer than {LONGEST} bytes"));
+    // Where it says how long it is, it need not be read to know.
     if body.size_hint().lower() > LONGEST as u64 {
         return Err(too_long());
     }
@@ -199,6 +199,17 @@ async fn whole(body: Body) -> Result<Bytes, (StatusCode, String)> {
 }
 
 fn refused(refusal: &Refusal) -> Response {
-    tracing::warn!(id = refusal.id, reason = refusal.message, "a message is not taken");
+    refusal.log();
     (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], refusal.to_string()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_stands_in_brackets_where_it_has_colons() {
+        assert_eq!(url("::1", 80), "http://[::1]:80/mcp");
+        assert_eq!(url("localhost", 8080), "http://localhost:8080/mcp");
+    }
 }

@@ -7,8 +7,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::transport::{StdioReader, StdioWriter};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use rmcp::transport::StdioReader;
+use tokio::io::{AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -97,7 +97,7 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn new(writer: StdioWriter) -> Self {
+    pub fn new(writer: impl AsyncWrite + Send + Unpin + 'static) -> Self {
         let (lines, waiting) = mpsc::unbounded_channel();
         let (unread, broken) = (Arc::new(watch::Sender::new(0)), CancellationToken::new());
         let writer = tokio::spawn(write_all(writer, waiting, Arc::clone(&unread), broken.clone()));
@@ -156,7 +156,7 @@ impl Output {
 }
 
 async fn write_all(
-    mut writer: StdioWriter,
+    mut writer: impl AsyncWrite + Unpin,
     mut waiting: mpsc::UnboundedReceiver<Vec<u8>>,
     unread: Arc<watch::Sender<usize>>,
     broken: CancellationToken,
@@ -176,5 +176,70 @@ async fn write_all(
             unread.send_modify(|unread| *unread -= piece.len());
         }
         lines.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_millis(700);
+
+    /// Runs in a time of its own, which passes when everybody waits.
+    fn in_own_time<R>(test: impl Future<Output = R>) -> R {
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(test)
+    }
+
+    /// Some lines that wait to be read from a pipe that holds one piece.
+    fn written() -> (Output, DuplexStream) {
+        let (reader, writer) = duplex(PIECE);
+        let output = Output::new(writer);
+        for _ in 0..10 {
+            output.write(vec![b'x'; PIECE - 1]).unwrap();
+        }
+        assert_eq!(output.unread(), 10 * PIECE);
+        (output, reader)
+    }
+
+    #[test]
+    fn who_reads_slowly_gets_all_lines() {
+        in_own_time(async {
+            let (mut output, mut reader) = written();
+            let reading = tokio::spawn(async move {
+                let mut piece = vec![0; PIECE];
+                let mut pieces = 0;
+                while reader.read_exact(&mut piece).await.is_ok() {
+                    tokio::time::sleep(PATIENCE * 9 / 10).await;
+                    pieces += 1;
+                }
+                pieces
+            });
+            assert!(output.end(PATIENCE).await);
+            assert_eq!((output.unread(), output.is_broken()), (0, false));
+            assert_eq!(reading.await.unwrap(), 10);
+        });
+    }
+
+    #[test]
+    fn who_does_not_read_is_not_waited_for() {
+        in_own_time(async {
+            let (mut output, reader) = written();
+            assert!(!output.end(PATIENCE).await);
+            assert_eq!(output.unread(), 9 * PIECE, "one is in the pipe");
+            drop(reader);
+        });
+    }
+
+    #[test]
+    fn who_is_gone_is_noticed() {
+        in_own_time(async {
+            let (mut output, reader) = written();
+            drop(reader);
+            output.broken().await;
+            assert!(output.end(PATIENCE).await);
+            assert!(output.write(Vec::new()).is_err());
+        });
     }
 }

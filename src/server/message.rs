@@ -50,6 +50,11 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
+    /// Says in the log that a message is not taken.
+    pub fn log(&self) {
+        tracing::warn!(id = self.id, reason = self.message, "a message is not taken");
+    }
+
     /// The refusal of a message that is longer than [`LONGEST`].
     pub fn too_long(skimmed: Skim) -> Self {
         let message = format!("Invalid Request: longer than {} MiB", LONGEST / (1024 * 1024));
@@ -72,12 +77,18 @@ pub fn read(text: &[u8]) -> Vec<Incoming> {
     if text.len() > MOST_VALUES && parts(text) > MOST_VALUES {
         return vec![Incoming::Refused(Refusal::invalid(id(text), "more values than any message has"))];
     }
-    match serde_json::from_slice::<Vec<&RawValue>>(text) {
-        Ok(messages) if !messages.is_empty() => {
-            messages.into_iter().map(|message| read_one(message.get().as_bytes())).collect()
+    if text.starts_with(b"[") {
+        let mended = mended(text);
+        for text in [text, mended.as_bytes()] {
+            // Each as it was written, so that its id can be given back so.
+            if let Ok(messages) = serde_json::from_slice::<Vec<&RawValue>>(text)
+                && !messages.is_empty()
+            {
+                return messages.into_iter().map(|message| read_one(message.get().as_bytes())).collect();
+            }
         }
-        _ => vec![read_one(text)],
     }
+    vec![read_one(text)]
 }
 
 fn read_one(text: &[u8]) -> Incoming {
@@ -255,6 +266,31 @@ mod tests {
         let text = br#"{"jsonrpc":"2.0","id":"\ud800","method":"ping"}"#;
         let expected = refused(Some(r#""\ud800""#), -32600, "Invalid Request: the id is not Unicode text");
         assert_eq!(read(text), [expected]);
+    }
+
+    #[test]
+    fn so_many_values_are_taken_and_no_more() {
+        let list = |zeros: usize| format!("{{\"x\":[{}]}}", vec!["0"; zeros].join(","));
+        // A colon and two brackets are counted with the commas.
+        let most = list(MOST_VALUES - 2);
+        assert_eq!(parts(most.as_bytes()), MOST_VALUES);
+        let reason = |text: String| match read(text.as_bytes()).remove(0) {
+            Incoming::Refused(refusal) => refusal.message,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(reason(most), "Invalid Request: jsonrpc must be \"2.0\"");
+        assert_eq!(reason(list(MOST_VALUES - 1)), "Invalid Request: more values than any message has");
+        assert_eq!(parts(br#"{"a\\":"\",:[{","b":[]}"#), 5);
+    }
+
+    #[test]
+    fn a_version_may_be_so_long_and_no_longer() {
+        let taken = |length: usize| {
+            let meta = json!({ "io.modelcontextprotocol/protocolVersion": "x".repeat(length) });
+            let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "m", "params": { "_meta": meta } });
+            matches!(read(message.to_string().as_bytes())[..], [Incoming::Message(_)])
+        };
+        assert!(taken(LONGEST_VERSION) && !taken(LONGEST_VERSION + 1));
     }
 
     proptest! {

@@ -244,12 +244,13 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let era = Era::of(&context)?;
         let route = self.offer.route(&request.name)?;
+        let given = request.arguments.unwrap_or_default();
+        let named = given.get("session_name").and_then(Value::as_str).map(str::to_owned);
         let caller = Caller {
             unnamed: if era == Era::Stateless { Unnamed::CurrentIfClear } else { Unnamed::Current },
             client: context.client_info().map(|client| client.name),
+            named: named.clone(),
         };
-        let given = request.arguments.unwrap_or_default();
-        let named = given.get("session_name").and_then(Value::as_str).map(str::to_owned);
         let run = move |connection: &mut Connection, route: &Route| call::run(connection, route, given, caller);
         let result = self.in_turn(&context, route, named.as_deref(), run).await??;
         Ok(result.with_meta(self.meta(era)).into())

@@ -22,7 +22,7 @@ use crate::sessions::Sessions;
 /// waits for none.
 const LAST_MOVE: Duration = Duration::from_millis(700);
 
-/// How many requests may be under way. Further ones stay unread in the pipe.
+/// How many requests may be under way. Further ones wait; what is not read yet stays in the pipe.
 const MOST_UNANSWERED: usize = 1_000;
 
 /// How many bytes of answers may wait for a client to read them, before no more of what it writes is read.
@@ -35,7 +35,7 @@ pub struct Pipe {
     /// What was read and is not taken up yet.
     waiting: VecDeque<Value>,
     unanswered: HashSet<RequestId>,
-    /// Requests that were cancelled; what they come to is not known here, so that their ids stay theirs.
+    /// Requests that were cancelled. What they come to is not seen here, so that their ids stay theirs for good.
     cancelled: HashSet<RequestId>,
     stop: CancellationToken,
     given_up: CancellationToken,
@@ -77,7 +77,7 @@ impl Pipe {
     }
 
     fn refuse(&self, refusal: &Refusal) {
-        tracing::warn!(id = refusal.id, reason = refusal.message, "a message is not taken");
+        refusal.log();
         if refusal.id.is_some() {
             // Where nobody reads any more, nobody waits either.
             let _ = self.output.write(refusal.to_string().into_bytes());
@@ -97,7 +97,7 @@ impl Pipe {
                 self.unanswered.insert(request.id.clone());
                 Some(JsonRpcMessage::Request(request))
             }
-            // Only a cancellation says anything to this server; before its first request a client has nothing to cancel.
+            // Only the cancellation of something that is under way says anything to this server.
             Ok(JsonRpcMessage::Notification(notification)) => match &notification.notification {
                 ClientNotification::CancelledNotification(cancelled) => {
                     let id = self.unanswered.take(cancelled.params.request_id.as_ref()?)?;
@@ -116,6 +116,11 @@ impl Pipe {
                 None
             }
         }
+    }
+
+    /// Whether no more is to be taken up for now.
+    fn is_full(&self) -> bool {
+        self.unanswered.len() >= MOST_UNANSWERED || self.output.unread() > MOST_UNREAD
     }
 
     /// Waits for the answers to what is under way, as long as there is any hope.
@@ -151,6 +156,7 @@ impl Transport<RoleServer> for Pipe {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             while !self.stop.is_cancelled()
+                && !self.is_full()
                 && let Some(message) = self.waiting.pop_front()
             {
                 if let Some(message) = self.admit(message) {
@@ -161,7 +167,7 @@ impl Transport<RoleServer> for Pipe {
                 self.last_answers().await;
                 return None;
             }
-            let full = self.unanswered.len() >= MOST_UNANSWERED || self.output.unread() > MOST_UNREAD;
+            let full = self.is_full();
             tokio::select! {
                 () = self.stop.cancelled() => self.ended = true,
                 () = self.output.broken() => self.ended = true,

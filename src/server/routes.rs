@@ -84,14 +84,20 @@ const ALWAYS_LOADED: [&str; 3] = ["session_create", "session_resume", "queue_pul
 /// The tool that is about no session, so that its reply may name none.
 const ABOUT_NO_SESSION: &str = "admin_sessions";
 
-/// The name of a tool that panics, by which a test sees through the real program that even then a caller is answered. It is
-/// on no list, and in no release.
+/// Tools with faults, by which tests see through the real program that a caller is answered, or at least not kept: one that
+/// panics and one that never ends. They are on no list, and in no release.
 #[cfg(debug_assertions)]
-pub const FAULTY: &str = "panic";
-
-#[cfg(debug_assertions)]
-pub fn faulty() -> Route {
-    Route { tool: Tool::new(FAULTY, "", JsonObject::new()), run: Box::new(|_, _| panic!("as was asked for")) }
+pub fn faulty(name: &str) -> Option<Route> {
+    let run: Box<Run> = match name {
+        "panic" => Box::new(|_, _| panic!("as was asked for")),
+        "hang" => Box::new(|_, _| {
+            loop {
+                std::thread::park();
+            }
+        }),
+        _ => return None,
+    };
+    Some(Route { tool: Tool::new(name.to_owned(), "", JsonObject::new()), run })
 }
 
 /// Our own text with the prefix that is in force.

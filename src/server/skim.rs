@@ -1,6 +1,6 @@
 //! Finding the id of a message that cannot be parsed: too long, too deep, cut off or broken.
 //!
-//! Owns nothing but a few bytes of what went by: it reads a message of any length a piece at a time. Knows no protocol
+//! Owns nothing but the last name and value that went by: it reads a message of any length a piece at a time. Knows no protocol
 //! beyond the names of the fields.
 
 use serde::de::IgnoredAny;

@@ -1,7 +1,8 @@
-//! How the server ends: with its input, on a signal, and when nobody reads its answers any more; always within a second.
+//! How the server ends: with its input, on a signal, and when nobody reads its answers any more; within a second, unless
+//! somebody is still reading.
 
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -88,7 +89,7 @@ fn answers_are_written_to_the_end_for_who_reads_slowly() {
         writeln!(input, "{request}").unwrap();
     }
     drop(input);
-    // More than a pipe holds, byte by byte: that takes longer than an end may take otherwise.
+    // More than a pipe holds, and byte by byte, so that it takes a while.
     let (mut byte, mut lines, mut bytes) = ([0], 0, 0);
     while output.read(&mut byte).unwrap() == 1 {
         bytes += 1;
@@ -154,17 +155,61 @@ fn over_sockets_the_end_is_the_same() {
     assert_ends(&mut client, Instant::now());
 }
 
-#[test]
-fn a_server_whose_answers_nobody_reads_ends() {
-    let world = World::new();
-    let mut server = world.server().command;
-    let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    drop(child.stdout.take());
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").unwrap();
+/// Waits for the end of a process, which must be a good one.
+#[track_caller]
+fn assert_ended(mut child: Child) {
     let (ended, end) = channel();
     thread::spawn(move || ended.send(child.wait().unwrap().code()));
     assert_eq!(end.recv_timeout(PATIENCE), Ok(Some(0)));
-    // The input stayed open until the server had ended.
-    drop(input);
+}
+
+#[test]
+fn a_server_whose_answers_nobody_reads_ends() {
+    let world = World::new();
+    let start = || {
+        let mut server = world.server().command;
+        let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        (child, input, output)
+    };
+    let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    // The output is closed; the input stays open until the server has ended.
+    let (child, mut input, output) = start();
+    drop(output);
+    input.write_all(ping).unwrap();
+    assert_ended(child);
+
+    // Both stay open, but nothing is read: the input ends, or there is a signal.
+    for signalled in [false, cfg!(unix)] {
+        let (child, mut input, output) = start();
+        for _ in 0..10_000 {
+            input.write_all(ping).unwrap();
+        }
+        if signalled {
+            let process = child.id().to_string();
+            assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+        }
+        let open = (!signalled).then_some(()).map_or(Some(input), |()| None);
+        assert_ended(child);
+        drop((open, output));
+    }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_call_that_never_ends_keeps_no_server() {
+    let world = World::new();
+    for signalled in [false, cfg!(unix)] {
+        let mut client = world.client();
+        let id = client.send("tools/call", json!({ "name": "hang" }));
+        client.request("ping", json!({}));
+        let now = Instant::now();
+        if signalled {
+            signal(&client, "-TERM");
+        } else {
+            client.end_input();
+        }
+        assert_ends(&mut client, now);
+        assert!(id > 0);
+    }
 }

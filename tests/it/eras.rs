@@ -61,8 +61,11 @@ fn without_a_handshake_results_say_what_they_are_how_long_they_hold_and_who_answ
         assert_eq!(names(&answered), expected, "{method}");
         assert_eq!((&answered["resultType"], &answered["_meta"]), (&json!("complete"), &meta), "{method}");
     }
-    let failed = result(&mut client, "tools/call", json!({ "name": "9plan_queue_pull" }));
-    assert_eq!(names(&failed), ["_meta", "content", "isError", "resultType"].into());
+    for arguments in [json!({}), json!([])] {
+        let failed = result(&mut client, "tools/call", json!({ "name": "9plan_queue_pull", "arguments": arguments }));
+        assert_eq!(names(&failed), ["_meta", "content", "isError", "resultType"].into(), "{arguments}");
+        assert_eq!((&failed["resultType"], &failed["_meta"]), (&json!("complete"), &meta), "{arguments}");
+    }
 }
 
 #[test]

@@ -234,6 +234,16 @@ fn long_nonsense_gets_a_short_answer() {
 }
 
 #[test]
+fn the_prompt_repeats_as_much_of_a_task_as_fits() {
+    let mut client = World::new().client();
+    let task = "a long task ".repeat(20_000);
+    let params = json!({ "name": "bootstrap", "arguments": { "task": task } });
+    let prompted = answer(&mut client, "prompts/get", params)["result"]["messages"][0]["content"]["text"].take();
+    let (_, repeated) = prompted.as_str().unwrap().split_once("\n\nTHE TASK\n").unwrap();
+    assert!(task.starts_with(repeated.trim_end_matches('…')) && repeated.len() > 40_000, "{} bytes", repeated.len());
+}
+
+#[test]
 fn a_long_outcome_is_shown_whole_by_the_command_that_the_cut_names() {
     let world = World::new();
     let mut client = world.client();

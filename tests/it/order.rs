@@ -1,11 +1,15 @@
 //! Calls that are sent without waiting: their order, their cancellation, and what a busy session holds up.
 
 use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{STATELESS, World, failure, only_text, plan};
+use crate::harness::{PATIENCE, STATELESS, World, failure, only_text, plan};
 
 const ID_IN_USE: &str = "Invalid Request: the id is that of a request that is not answered yet, or was cancelled";
 
@@ -153,4 +157,57 @@ fn a_database_that_stays_busy_is_reported_to_all_that_wait_for_it_at_once() {
     assert!((Duration::from_secs(5)..Duration::from_secs(10)).contains(&taken), "{taken:?}");
     drop(held);
     assert_eq!(client.ok("admin_state", json!({})).fields["queue_length"], 1);
+}
+
+#[test]
+fn a_client_that_reads_all_the_time_may_ask_for_any_amount() {
+    let world = World::new();
+    let mut server = world.server().command;
+    let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let writing = thread::spawn(move || {
+        for id in 0..3_000 {
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": { "_meta": meta } });
+            writeln!(input, "{request}").unwrap();
+        }
+    });
+    let (done, read) = channel();
+    thread::spawn(move || {
+        let (mut buffer, mut lines, mut bytes) = (vec![0; 1 << 16], 0, 0);
+        while let Ok(read @ 1..) = output.read(&mut buffer) {
+            bytes += read;
+            lines += buffer[..read].split(|byte| *byte == b'\n').count() - 1;
+        }
+        let _ = done.send((lines, bytes));
+    });
+    let (lines, bytes) = read.recv_timeout(PATIENCE).expect("all answers");
+    writing.join().unwrap();
+    assert_eq!((lines, child.wait().unwrap().code()), (3_000, Some(0)));
+    // More than may wait to be read.
+    assert!(bytes > 40 << 20, "{bytes} bytes");
+}
+
+#[test]
+fn more_calls_than_may_be_under_way_are_all_made() {
+    let world = World::new();
+    let mut client = world.client();
+    let session = client.create("t");
+    let held = world.hold(&session);
+    let first = client.send_call("queue_add", plan("A"));
+    let pings: Vec<String> =
+        (10_000..13_000).map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}")).collect();
+    client.write_bytes(format!("[{}]\n", pings.join(",")).as_bytes());
+    let states: Vec<u64> = (0..1_500).map(|_| client.send_call("admin_state", json!({}))).collect();
+    drop(held);
+    assert_eq!(client.reply(first).fields["queue_position"], 1);
+    for id in 10_000..13_000 {
+        assert_eq!(client.answer(id)["result"], json!({}));
+    }
+    for id in states {
+        assert_eq!(client.reply(id).fields["queue_length"], 1);
+    }
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Output, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -15,7 +16,9 @@ fn terminal() -> (OwnedFd, File) {
     grantpt(&person).unwrap();
     unlockpt(&person).unwrap();
     let name = ptsname(&person, Vec::new()).unwrap().into_string().unwrap();
-    (person, File::options().read(true).write(true).open(name).unwrap())
+    // Not to become the terminal of the tests, which its end would end.
+    let program = File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open(name).unwrap();
+    (person, program)
 }
 
 impl Launch {

@@ -1,8 +1,8 @@
 //! A client that speaks to a server over its standard input and output.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::process::{Child, ChildStderr, ExitStatus};
+use std::io::Write;
+use std::process::{Child, ExitStatus};
 use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
@@ -13,7 +13,8 @@ use super::{MAX_LINE, PATIENCE, Reply, STATELESS, World, failure, plan};
 pub struct Client {
     pub(super) child: Child,
     pub(super) stdin: Option<Box<dyn Write + Send>>,
-    pub(super) stderr: Option<ChildStderr>,
+    /// Standard error whole, where it is kept, when it has ended.
+    pub(super) log: Option<Receiver<String>>,
     pub(super) lines: Receiver<Vec<u8>>,
     /// Answers that came before they were asked for.
     pub(super) early: BTreeMap<u64, Value>,
@@ -154,10 +155,8 @@ impl Client {
     /// Waits for the server to end by itself; all answers must have been read.
     #[track_caller]
     pub fn ended(&mut self) -> Ended {
-        let mut log = String::new();
-        if let Some(mut stderr) = self.stderr.take() {
-            stderr.read_to_string(&mut log).unwrap();
-        }
+        let log =
+            self.log.take().map(|log| log.recv_timeout(PATIENCE).expect("the end of the log")).unwrap_or_default();
         let further = self.lines.recv_timeout(PATIENCE).map(|line| String::from_utf8_lossy(&line).into_owned());
         assert_eq!(further, Err(std::sync::mpsc::RecvTimeoutError::Disconnected), "more output, or no end");
         assert_eq!(self.early, BTreeMap::new(), "answers that nobody asked for");

@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -186,7 +186,7 @@ impl Launch {
         });
         Client {
             stdin: Some(stdin),
-            stderr: child.stderr.take(),
+            log: child.stderr.take().map(collected),
             child,
             lines,
             early: BTreeMap::new(),
@@ -214,4 +214,15 @@ impl Launch {
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         (child, Box::new(stdin), Box::new(stdout))
     }
+}
+
+/// What a stream holds, when it has ended.
+fn collected(mut stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, whole) = channel();
+    thread::spawn(move || {
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let _ = sender.send(text);
+    });
+    whole
 }

@@ -29,6 +29,8 @@ const NO_METHOD: &str = "Invalid Request: method must be a string";
 const NO_OBJECT: &str = "Invalid params: params must be an object";
 const CALL_TAKES: &str =
     "The parameters do not fit: tools/call takes the name of a tool, a string, and its arguments, an object";
+const PROMPT_TAKES: &str =
+    "The parameters do not fit: prompts/get takes the name of a prompt, a string, and its arguments, an object";
 const INITIALIZE_TAKES: &str =
     "The parameters do not fit: initialize takes protocolVersion, capabilities and clientInfo (name and version)";
 
@@ -58,7 +60,9 @@ fn lines() -> Vec<Case> {
         Handshake, "more values than a message has": request("ping", &format!("{{\"x\":[{}0]}}", "0,".repeat(100_000))) =>
             error("1", -32600, TOO_MANY);
         Handshake, "a batch of millions": format!("[{}0]\n", "0,".repeat(4_000_000)) => [];
-        Handshake, "a long text of commas": request("ping", &json!({ "x": ",".repeat(200_000) }).to_string()) => pong("1");
+        Handshake, "a long text of commas": request("ping", &json!({ "x": "\\\",".repeat(200_000) }).to_string()) => pong("1");
+        Handshake, "a line of 8 MiB": sized(8 << 20) => pong("1");
+        Handshake, "a line of a byte more": sized((8 << 20) + 1) => error("1", -32600, TOO_LONG);
         Handshake, "a line of 20 MiB that is no message": "x".repeat(20 << 20) + "\n" => [];
     }
 }
@@ -109,6 +113,9 @@ fn envelopes() -> Vec<Case> {
         Handshake, "a batch": format!("[{one},{two},7]\n") => [pong("1"), pong("\"2\"")].into_iter().flatten();
         Handshake, "an empty batch": "[]\n" => [];
         Handshake, "a batch with an odd id": format!("[{}]\n", ping(huge).trim()) => error(huge, -32600, ODD_ID);
+        Handshake, "a batch with bytes that are not UTF-8":
+            [b"[", two.as_bytes(), b",", resume(b"caf\xe9").trim_ascii(), b"]\n"].concat() =>
+            pong("\"2\"").into_iter().chain(no_session("\"caf\u{fffd}\""));
         Handshake, "a batch with text that is not Unicode": format!("[{}]\n", ping("\"\\ud83d\"").trim()) =>
             error("\"\\ud83d\"", -32600, "Invalid Request: the id is not Unicode text");
         Handshake, "an id with an escape in its name": ping("1").replace("\"id\"", "\"\\u0069d\"").replace("2.0", "1.0") =>
@@ -133,6 +140,8 @@ fn envelopes() -> Vec<Case> {
         Handshake, "no method": "{\"jsonrpc\":\"2.0\",\"id\":1}\n" => error("1", -32600, NO_METHOD);
         Handshake, "a method that is a number": ping("1").replace("\"ping\"", "7") => error("1", -32600, NO_METHOD);
         Handshake, "fields that nobody knows": ping("1").replace('{', "{\"x\":{\"id\":9},") => pong("1");
+        Handshake, "a request that is an answer too": ping("1").replace('}', ",\"result\":{}}") =>
+            error("1", -32600, "Invalid Request: neither a request nor a notification");
         Handshake, "an answer": "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n" => [];
         Handshake, "an answer that is an error": "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"\"}}\n" => [];
         Handshake, "an answer that is broken": "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\n" => [];
@@ -163,6 +172,8 @@ fn requests() -> Vec<Case> {
         Handshake, "a cursor that is none": request("tools/list", r#"{"cursor":7}"#) => [Tools("1")];
         Handshake, "an unknown method": request("tools/dance", "{}") => error("1", -32601, "Unknown method: tools/dance");
         Handshake, "what is not offered": request("resources/list", "{}") => error("1", -32601, "resources/list");
+        Handshake, "arguments of a prompt that are a list": request("prompts/get", r#"{"name":"bootstrap","arguments":[]}"#) =>
+            error("1", -32602, PROMPT_TAKES);
         Handshake, "an empty method": request("", "{}") => error("1", -32601, "Unknown method: ");
     };
     let left_out = [
@@ -199,6 +210,7 @@ fn notifications() -> Vec<Case> {
         Handshake, "a cancel of an object": cancel(r#","params":{"requestId":{"x":1}}"#) => [];
         Handshake, "a cancel of half a request": cancel(r#","params":{"requestId":1.5}"#) => [];
         Handshake, "a cancel of a request that was never made": cancel(r#","params":{"requestId":99}"#) => [];
+        Handshake, "a cancel of a request that is made later": cancel(r#","params":{"requestId":2}"#) + &ping("2") => pong("2");
         Handshake, "a cancel of a request that was answered": cancel(r#","params":{"requestId":1}"#) => [];
         Handshake, "a cancel with an id": cancel(r#","id":1,"params":{"requestId":99}"#) =>
             error("1", -32601, "Unknown method: notifications/cancelled");
@@ -270,6 +282,9 @@ fn eras() -> Vec<Case> {
             error("1", -32602, "Invalid params: the version of the protocol is no date");
         Nothing, "an older version in _meta": alone("tools/list", "2025-06-18") => [Tools("1")];
         Request, "a ping where there is none": alone("ping", STATELESS) => error("1", -32601, "ping");
+        Request, "a call without a tool": alone("tools/call", STATELESS) => error("1", -32602, CALL_TAKES);
+        Request, "initialize where there is none": alone("initialize", STATELESS) =>
+            error("1", -32601, "Unknown method: initialize");
         Request, "a list without _meta": &list => error("1", -32602, NO_VERSION);
         Request, "a handshake after a request that stands alone": initialize("2025-06-18") => [Agreed("1", "2025-06-18")];
         Handshake, "a request that stands alone after a handshake": alone("tools/list", STATELESS) => [Tools("1")];
@@ -277,6 +292,13 @@ fn eras() -> Vec<Case> {
             initialize("2025-06-18") + &and("2", &list) + &and("3", &alone("tools/list", STATELESS)) + &and("4", &list) =>
             [Agreed("1", "2025-06-18"), Tools("2"), Tools("3"), Tools("4")];
     }
+}
+
+/// A request of so many bytes.
+fn sized(bytes: usize) -> String {
+    let request = |padding: usize| request("ping", &format!("{{\"x\":\"{}\"}}", "x".repeat(padding)));
+    // The end of the line is not counted.
+    request(bytes + 1 - request(0).len())
 }
 
 /// A call with a text of so many mebibytes.

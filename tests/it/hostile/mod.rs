@@ -154,6 +154,18 @@ fn whatever_arrives_is_answered_as_it_should_be_and_the_server_lives_on() {
 }
 
 #[test]
+fn an_id_is_free_again_when_its_request_is_answered() {
+    let world = World::new();
+    let mut client = started(&world, After::Handshake);
+    for _ in 0..2 {
+        client.write_bytes(request("x", "{}").as_bytes());
+        assert_answer(&mut client, &error("1", -32601, "Unknown method: x")[0], "an error");
+        client.write_bytes(ping("1").as_bytes());
+        assert_answer(&mut client, &pong("1")[0], "a result");
+    }
+}
+
+#[test]
 fn the_end_of_input_ends_the_last_line_and_what_was_asked_is_answered() {
     let cut = error("1", -32700, "Parse error: EOF while parsing a string at line 1 column 29");
     let world = World::new();

@@ -8,7 +8,9 @@ mod sessions;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -20,7 +22,8 @@ use crate::harness::{Launch, PATIENCE, Reply, STATELESS, World, failure, plan};
 /// A server over HTTP on a port of its own, which is killed when this is dropped.
 struct Served {
     child: Child,
-    stderr: BufReader<ChildStderr>,
+    /// The lines of its log, as they come.
+    log: Receiver<String>,
     url: String,
     /// What it says of a token.
     token: String,
@@ -39,13 +42,14 @@ impl Served {
         let mut launch = launch.env("NINEPLAN_TRANSPORT", "http").env("NINEPLAN_HTTP_PORT", "0");
         let command = launch.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (sender, log) = channel();
+        thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let line = log.recv_timeout(PATIENCE).expect("where it is");
         let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
         assert_eq!(said["fields"]["message"], "serving over HTTP", "{line}");
         let field = |name: &str| said["fields"][name].as_str().unwrap().to_owned();
-        Self { child, stderr, url: field("url"), token: field("token"), _world: launch.world }
+        Self { child, log, url: field("url"), token: field("token"), _world: launch.world }
     }
 
     /// A client that speaks this version, after the handshake where it has one.
@@ -77,11 +81,10 @@ impl Served {
 
     /// Reads the log up to the line that holds a text, which must come as often as is said.
     #[track_caller]
-    fn wait_for_log(&mut self, text: &str, times: usize) {
+    fn wait_for_log(&self, text: &str, times: usize) {
         let mut seen = 0;
         while seen < times {
-            let mut line = String::new();
-            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "the server has ended");
+            let line = self.log.recv_timeout(PATIENCE).expect("a line that is waited for");
             seen += usize::from(line.contains(text));
         }
     }
@@ -93,12 +96,16 @@ impl Served {
         assert!(std::process::Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
-    /// Waits for the end: how it ended, and the rest of the log.
+    /// Waits for the end, which the log has too.
     #[track_caller]
-    fn ended(&mut self) -> (ExitStatus, String) {
-        let mut log = String::new();
-        self.stderr.read_to_string(&mut log).unwrap();
-        (self.child.wait().unwrap(), log)
+    fn ended(&mut self) -> ExitStatus {
+        loop {
+            match self.log.recv_timeout(PATIENCE) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.child.wait().unwrap(),
+                Err(RecvTimeoutError::Timeout) => panic!("no end"),
+            }
+        }
     }
 }
 

@@ -107,7 +107,7 @@ fn a_session_that_is_busy_holds_up_no_other() {
     let (mut busy, mut free) = (String::new(), String::new());
     // Once with both sessions open in the server, once with neither.
     for opened in [true, false] {
-        let mut served = Served::launch(world.server().env("NINEPLAN_LOG_LEVEL", "debug"));
+        let served = Served::launch(world.server().env("NINEPLAN_LOG_LEVEL", "debug"));
         let mut client = served.client(STATELESS);
         if opened {
             (busy, free) = (client.create(), client.create());
@@ -148,7 +148,7 @@ fn a_session_that_is_busy_holds_up_no_other() {
 #[test]
 fn a_call_whose_client_has_gone_before_its_turn_does_nothing() {
     let world = World::new();
-    let mut served = Served::launch(world.server().env("NINEPLAN_LOG_LEVEL", "debug"));
+    let served = Served::launch(world.server().env("NINEPLAN_LOG_LEVEL", "debug"));
     let mut client = served.client(STATELESS);
     let session = client.create();
     let held = world.hold(&session);
@@ -170,7 +170,7 @@ fn a_call_whose_client_has_gone_before_its_turn_does_nothing() {
 #[test]
 fn an_id_that_is_still_in_use_is_refused() {
     let world = World::new();
-    let mut served = Served::launch(world.server().env("NINEPLAN_LOG_LEVEL", "debug"));
+    let served = Served::launch(world.server().env("NINEPLAN_LOG_LEVEL", "debug"));
     let mut client = served.client("2025-11-25");
     let session = client.create();
     let held = world.hold(&session);
@@ -253,4 +253,6 @@ fn a_connection_that_was_ended_is_not_found() {
     assert_eq!(ask(&mut client), 404);
     client.session = None;
     assert_eq!(ask(&mut client), 400);
+    let unnamed = ureq::http::Request::delete(&client.url).body(String::new()).unwrap();
+    assert_eq!(client.run(unnamed).status, 400);
 }
