@@ -77,18 +77,15 @@ pub fn read(text: &[u8]) -> Vec<Incoming> {
     if text.len() > MOST_VALUES && parts(text) > MOST_VALUES {
         return vec![Incoming::Refused(Refusal::invalid(id(text), "more values than any message has"))];
     }
-    if text.starts_with(b"[") {
-        let mended = mended(text);
-        for text in [text, mended.as_bytes()] {
-            // Each as it was written, so that its id can be given back so.
-            if let Ok(messages) = serde_json::from_slice::<Vec<&RawValue>>(text)
-                && !messages.is_empty()
-            {
-                return messages.into_iter().map(|message| read_one(message.get().as_bytes())).collect();
-            }
-        }
-    }
-    vec![read_one(text)]
+    let batch = if text.starts_with(b"[") { batch(text).or_else(|| batch(mended(text).as_bytes())) } else { None };
+    batch.unwrap_or_else(|| vec![read_one(text)])
+}
+
+/// The messages of a batch, each read as it was written, so that its id can be given back so.
+fn batch(text: &[u8]) -> Option<Vec<Incoming>> {
+    let messages: Vec<&RawValue> = serde_json::from_slice(text).ok()?;
+    let messages: Vec<Incoming> = messages.into_iter().map(|message| read_one(message.get().as_bytes())).collect();
+    (!messages.is_empty()).then_some(messages)
 }
 
 fn read_one(text: &[u8]) -> Incoming {

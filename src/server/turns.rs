@@ -23,8 +23,8 @@ type Queue = Arc<tokio::sync::Mutex<Option<Instant>>>;
 pub struct Turn(OwnedMutexGuard<Option<Instant>>);
 
 impl Turn {
-    /// Since when a call counts as waiting for the database, of which the turn is now: since it was made, where those
-    /// before it waited in vain too, so that all who wait are told at about the same time.
+    /// Since when the call whose turn it is counts as waiting for the database: since now, or since it was made where those
+    /// before it waited in vain, so that all who wait are told at about the same time.
     pub fn waits_since(&self, made: Instant) -> Instant {
         self.0.map_or_else(Instant::now, |stuck| stuck.max(made))
     }

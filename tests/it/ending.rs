@@ -2,14 +2,14 @@
 //! somebody is still reading.
 
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{Client, PATIENCE, STATELESS, World, failure, plan};
+use crate::harness::{Client, PATIENCE, STATELESS, World, failure, list_tools, plan};
 
 /// How long an end may take.
 const SOON: Duration = Duration::from_secs(1);
@@ -77,16 +77,9 @@ fn calls_that_wait_for_a_busy_database_are_answered_when_the_input_ends() {
 #[test]
 fn answers_are_written_to_the_end_for_who_reads_slowly() {
     let world = World::new();
-    let mut server = world.server().command;
-    let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    let (mut child, mut input, mut output) = world.pipes();
     for id in 0..100 {
-        let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": { "_meta": meta } });
-        writeln!(input, "{request}").unwrap();
+        input.write_all(list_tools(id).as_bytes()).unwrap();
     }
     drop(input);
     // More than a pipe holds, and byte by byte, so that it takes a while.
@@ -166,32 +159,29 @@ fn assert_ended(mut child: Child) {
 #[test]
 fn a_server_whose_answers_nobody_reads_ends() {
     let world = World::new();
-    let start = || {
-        let mut server = world.server().command;
-        let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        (child, input, output)
-    };
     let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     // The output is closed; the input stays open until the server has ended.
-    let (child, mut input, output) = start();
+    let (child, mut input, output) = world.pipes();
     drop(output);
     input.write_all(ping).unwrap();
     assert_ended(child);
 
     // Both stay open, but nothing is read: the input ends, or there is a signal.
     for signalled in [false, cfg!(unix)] {
-        let (child, mut input, output) = start();
+        let (child, mut input, output) = world.pipes();
         for _ in 0..10_000 {
             input.write_all(ping).unwrap();
         }
-        if signalled {
+        let input = if signalled {
             let process = child.id().to_string();
             assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
-        }
-        let open = (!signalled).then_some(()).map_or(Some(input), |()| None);
+            Some(input)
+        } else {
+            drop(input);
+            None
+        };
         assert_ended(child);
-        drop((open, output));
+        drop((input, output));
     }
 }
 

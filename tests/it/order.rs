@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::process::Stdio;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{PATIENCE, STATELESS, World, failure, only_text, plan};
+use crate::harness::{PATIENCE, STATELESS, World, failure, list_tools, only_text, plan};
 
 const ID_IN_USE: &str = "Invalid Request: the id is that of a request that is not answered yet, or was cancelled";
 
@@ -162,19 +161,8 @@ fn a_database_that_stays_busy_is_reported_to_all_that_wait_for_it_at_once() {
 #[test]
 fn a_client_that_reads_all_the_time_may_ask_for_any_amount() {
     let world = World::new();
-    let mut server = world.server().command;
-    let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": STATELESS,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let writing = thread::spawn(move || {
-        for id in 0..3_000 {
-            let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": { "_meta": meta } });
-            writeln!(input, "{request}").unwrap();
-        }
-    });
+    let (mut child, mut input, mut output) = world.pipes();
+    let writing = thread::spawn(move || (0..3_000).for_each(|id| input.write_all(list_tools(id).as_bytes()).unwrap()));
     let (done, read) = channel();
     thread::spawn(move || {
         let (mut buffer, mut lines, mut bytes) = (vec![0; 1 << 16], 0, 0);

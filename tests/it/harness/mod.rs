@@ -9,7 +9,7 @@ mod reply;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -87,6 +87,14 @@ impl World {
             #[cfg(unix)]
             sockets: false,
         }
+    }
+
+    /// A server whose input and output the test has in its own hands.
+    pub fn pipes(&self) -> (Child, ChildStdin, ChildStdout) {
+        let mut command = self.server().command;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        (child, input, output)
     }
 
     /// A client after the handshake of 2025-11-25.
@@ -214,6 +222,15 @@ impl Launch {
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         (child, Box::new(stdin), Box::new(stdout))
     }
+}
+
+/// The line of a request for the list of tools that stands alone.
+pub fn list_tools(id: u64) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": { "_meta": meta } }).to_string() + "\n"
 }
 
 /// What a stream holds, when it has ended.
