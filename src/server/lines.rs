@@ -111,13 +111,10 @@ impl Output {
     /// Where nobody reads any more.
     pub fn write(&self, mut line: Vec<u8>) -> io::Result<()> {
         line.push(b'\n');
-        let length = line.len();
+        // Before it is queued: the writer takes off what it has written.
+        self.unread.send_modify(|unread| *unread += line.len());
         let queued = self.lines.as_ref().is_some_and(|lines| lines.send(line).is_ok());
-        if !queued {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        self.unread.send_modify(|unread| *unread += length);
-        Ok(())
+        if queued { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     }
 
     /// How many bytes are still to be read.
