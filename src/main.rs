@@ -36,7 +36,6 @@ mod tools;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-
 use std::sync::Arc;
 
 use clap::Parser;

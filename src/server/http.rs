@@ -26,7 +26,8 @@ use tokio_util::sync::CancellationToken;
 use super::access::Access;
 use super::connections::{self, Connections, InUse};
 use super::message::{self, Incoming, LONGEST, Refusal};
-use super::{Offer, Server, Signals, runtime};
+use super::runtime::{Signals, runtime};
+use super::{Offer, Server};
 use crate::sessions::Sessions;
 
 /// Where the protocol is served.

@@ -14,13 +14,13 @@ mod message;
 mod offer;
 mod pipe;
 mod routes;
+mod runtime;
 mod schema;
 mod skim;
 pub mod stdio;
 mod turns;
 
 use std::borrow::Cow;
-use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -144,51 +144,6 @@ impl Era {
             Some(_) => Ok(Self::Stateless),
             None => Err(invalid("Send initialize first, or name the version of the protocol in the request's _meta")),
         }
-    }
-}
-
-/// What both transports run on. One thread takes requests up, in the order in which they come; what may wait for the disk is
-/// done on others.
-fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()
-}
-
-/// The signals by which the process is asked to end, caught from the moment that this is made.
-#[cfg(unix)]
-struct Signals {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    /// Returns when there was one.
-    async fn received(mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-}
-
-/// The signal by which the process is asked to end, caught from the moment that this is made.
-#[cfg(windows)]
-struct Signals(tokio::signal::windows::CtrlC);
-
-#[cfg(windows)]
-impl Signals {
-    fn new() -> io::Result<Self> {
-        tokio::signal::windows::ctrl_c().map(Self)
-    }
-
-    /// Returns when there was one.
-    async fn received(mut self) {
-        self.0.recv().await;
     }
 }
 

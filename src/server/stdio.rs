@@ -12,7 +12,8 @@ use rmcp::transport::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 
 use super::pipe::Pipe;
-use super::{Offer, Server, Signals, runtime};
+use super::runtime::{Signals, runtime};
+use super::{Offer, Server};
 
 /// How long the answers that are still to be given may take after a signal.
 const DRAIN: Duration = Duration::from_millis(700);
