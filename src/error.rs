@@ -142,6 +142,16 @@ impl Error {
         Self::FileSystem { doing, path: path.to_owned(), reason: error.to_string(), remedy: CHECK_AND_RETRY }
     }
 
+    /// A session would be too deep in the file system: the database takes a path of at most `most` bytes.
+    pub fn long_path(path: &Path, most: usize) -> Self {
+        Self::FileSystem {
+            doing: "open",
+            path: path.to_owned(),
+            reason: format!("the path has {} bytes, and SQLite takes at most {most}", path.as_os_str().len()),
+            remedy: "Nothing was changed. Tell the user to set NINEPLAN_SESSIONS_PATH to a folder with a shorter path.",
+        }
+    }
+
     /// Something stands in a plan's or a session's place that the server will not touch.
     pub fn in_the_way(doing: &'static str, path: &Path, reason: impl Into<String>) -> Self {
         Self::FileSystem {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::plan::PlanId;
+use crate::steps::step;
 
 /// The name of the folder in a session's own.
 pub const FOLDER_NAME: &str = "plans";
@@ -133,8 +134,8 @@ impl PlanFiles for DiskPlanFiles {
     }
 
     fn stage(&self, id: &PlanId, text: &str) -> Result<Box<dyn Staged>, Error> {
-        let staged =
-            write_beside(&self.folder, id, text).map_err(|error| Error::file("write to", &self.folder, &error))?;
+        let staged = step("stage", || write_beside(&self.folder, id, text))
+            .map_err(|error| Error::file("write to", &self.folder, &error))?;
         let name = staged.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Box::new(StagedFile { staged, name, place: self.path(id) }))
     }
@@ -148,7 +149,7 @@ impl PlanFiles for DiskPlanFiles {
         if Self::read_file(&path)?.as_deref() != Some(expected) {
             return Ok(());
         }
-        remove_file(&path)
+        step("remove", || remove_file(&path))
     }
 
     fn list(&self) -> Result<Vec<Entry>, Error> {
@@ -165,7 +166,7 @@ impl PlanFiles for DiskPlanFiles {
     }
 
     fn abandon(&self, leftover: &Leftover) -> Result<(), Error> {
-        remove_file(&self.folder.join(&leftover.name))
+        step("abandon", || remove_file(&self.folder.join(&leftover.name)))
     }
 }
 
@@ -217,7 +218,7 @@ impl Staged for StagedFile {
         if DiskPlanFiles::read_file(&place)?.as_deref() != seen {
             return Ok(());
         }
-        match staged.persist(&place) {
+        match step("publish", || staged.persist(&place)) {
             Ok(()) => {
                 sync_folder(place.parent().unwrap_or(&place)).map_err(|error| Error::file("write", &place, &error))
             }
@@ -231,9 +232,23 @@ impl Staged for StagedFile {
 /// Writes `text` to a synced temporary file with mode 0600 in `folder`.
 fn write_beside(folder: &Path, id: &PlanId, text: &str) -> io::Result<tempfile::TempPath> {
     let mut file = tempfile::Builder::new().prefix(&format!(".{id}.")).suffix(STAGED_SUFFIX).tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
+    own(file.as_file())?;
+    step("write", || file.write_all(text.as_bytes()))?;
+    step("sync file", || file.as_file().sync_all())?;
     Ok(file.into_temp_path())
+}
+
+/// Lets a new file be its owner's alone, to read and to write: the umask may have taken rights from the owner too.
+///
+/// # Errors
+///
+/// What the system reports.
+pub fn own(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 fn remove_file(path: &Path) -> Result<(), Error> {
@@ -258,7 +273,7 @@ fn open_unlinked(path: &Path) -> io::Result<File> {
 ///
 /// What the system reports.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    step("sync folder", || if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) })
 }
 
 #[cfg(test)]

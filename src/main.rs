@@ -10,7 +10,7 @@
 //!   `server/routes.rs` is the one table of tools.
 //! - [`tools`] is what each tool does: arguments in, a reply out, no protocol.
 //! - [`sessions`] is the folder of all sessions, [`store`] one of them; only the store and [`error`] name rusqlite.
-//! - [`files`] is a session's `plans/`; [`ids`] draws names; [`plan_text`] is the form of a plan file; [`plan`] the words
+//! - [`files`] is a session's `plans/`; [`steps`] names the instants of a change; [`ids`] draws names; [`plan_text`] is the form of a plan file; [`plan`] the words
 //!   of the domain.
 //! - [`config`] alone reads the environment; [`logging`] writes to standard error and never waits for it.
 //! - [`cli`] is the command line, [`demo`] and [`show`] its commands.
@@ -31,6 +31,7 @@ mod plan_text;
 mod server;
 mod sessions;
 mod show;
+mod steps;
 mod store;
 mod tools;
 
@@ -84,7 +85,8 @@ fn main() -> ExitCode {
         Ok(logging) => logging,
         Err(error) => return fail(&format!("the log cannot be written: {error}"), 1),
     };
-    let offer = Arc::new(server::Offer::new(sessions, config.tool_prefix));
+    let sessions = Arc::new(sessions);
+    let offer = Arc::new(server::Offer::new(Arc::clone(&sessions), config.tool_prefix));
     let served = match config.transport {
         Transport::Stdio => {
             if io::stdin().is_terminal() {
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
     if let Err(error) = &served {
         tracing::error!(%error, "serving failed");
     }
+    sessions.close_all();
     drop(logging);
     // Not by returning: a thread that waits for standard input would be waited for.
     std::process::exit(i32::from(served.is_err()))

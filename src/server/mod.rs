@@ -8,6 +8,8 @@ pub mod access;
 mod arguments;
 mod call;
 mod connections;
+#[cfg(debug_assertions)]
+mod faulty;
 pub mod http;
 mod lines;
 mod message;

@@ -42,7 +42,7 @@ pub struct Offer {
 
 impl Offer {
     /// The tools over `sessions`, their names beginning with `prefix`.
-    pub fn new(sessions: Sessions, prefix: String) -> Self {
+    pub fn new(sessions: Arc<Sessions>, prefix: String) -> Self {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
         let server = Implementation::new("9plan", env!("CARGO_PKG_VERSION")).with_title("9plan");
         let mut meta = MetaObject::new();
@@ -54,7 +54,7 @@ impl Offer {
         let purpose = "Set up a session: clarify the task, break it into plans, queue them, start";
         let prompt = Prompt::new(BOOTSTRAP_NAME, Some(purpose), Some(vec![task]));
         Self {
-            sessions: Arc::new(sessions),
+            sessions,
             turns: Turns::default(),
             config,
             meta,
@@ -78,7 +78,7 @@ impl Offer {
     pub fn route(&self, name: &str) -> Result<Arc<Route>, ErrorData> {
         let found = self.routes.iter().find(|route| route.tool.name == name).map(Arc::clone);
         #[cfg(debug_assertions)]
-        let found = found.or_else(|| routes::faulty(name).map(Arc::new));
+        let found = found.or_else(|| super::faulty::tool(name).map(Arc::new));
         found.ok_or_else(|| invalid(format!("Unknown tool: {}", echo(name))))
     }
 

@@ -84,22 +84,6 @@ const ALWAYS_LOADED: [&str; 3] = ["session_create", "session_resume", "queue_pul
 /// The tool that is about no session, so that its reply may name none.
 const ABOUT_NO_SESSION: &str = "admin_sessions";
 
-/// Tools with faults, by which tests see through the real program that a caller is answered, or at least not kept: one that
-/// panics and one that never ends. They are on no list, and in no release.
-#[cfg(debug_assertions)]
-pub fn faulty(name: &str) -> Option<Route> {
-    let run: Box<Run> = match name {
-        "panic" => Box::new(|_, _| panic!("as was asked for")),
-        "hang" => Box::new(|_, _| {
-            loop {
-                std::thread::park();
-            }
-        }),
-        _ => return None,
-    };
-    Some(Route { tool: Tool::new(name.to_owned(), "", JsonObject::new()), run })
-}
-
 /// Our own text with the prefix that is in force.
 pub fn with_prefix(text: &str, prefix: &str) -> String {
     text.trim().replace(WRITTEN_PREFIX, prefix)

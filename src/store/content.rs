@@ -32,10 +32,20 @@ pub(super) fn read_back(
     id: &PlanId,
     stored: Plan,
 ) -> Result<Content, Error> {
-    let (staged, note) = unfinished(tx, id)?;
-    if let Some(leftover) = staged {
+    if let (Some(leftover), _) = unfinished(tx, id)? {
         files.abandon(&leftover)?;
     }
+    content_of(tx, files, id, stored)
+}
+
+/// The same where somebody may still publish a change.
+pub(super) fn content_of(
+    tx: &Transaction<'_>,
+    files: &dyn PlanFiles,
+    id: &PlanId,
+    stored: Plan,
+) -> Result<Content, Error> {
+    let (_, note) = unfinished(tx, id)?;
     let file = files.read(id)?;
     let mut plan = match &file {
         Some(bytes) => parsed(files, id, bytes, stored)?,

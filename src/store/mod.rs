@@ -35,6 +35,7 @@ use crate::files::{PlanFiles, Staged};
 use crate::ids::{DRAWS_BEFORE_LONGER, IdGenerator, PLAN_ID_LENGTH};
 use crate::plan::{self, Plan, PlanId, Position, SessionName, Status};
 use crate::plan_text;
+use crate::steps::step;
 use content::{Content, read_back, text_for_reading};
 use rows::{active, active_id, counts, front, place, queue, record, row_of, set_text};
 
@@ -153,7 +154,7 @@ impl SessionStore {
         record(&tx, &id, "created", None, by)?;
         let counts = counts(&tx)?;
         let active = active_id(&tx)?;
-        tx.commit()?;
+        commit(tx)?;
         self.publish(&id, staged, None);
         self.log_state("plan added", &id, counts);
         Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active })
@@ -191,7 +192,7 @@ impl SessionStore {
         set_text(&tx, &id, &plan, staged.as_deref(), missing_note.as_deref())?;
         record(&tx, &id, "pulled", None, by)?;
         let counts = counts(&tx)?;
-        tx.commit()?;
+        commit(tx)?;
         let published = staged.is_some_and(|staged| self.publish(&id, staged, file.as_deref()));
         if published && file.is_none() {
             tracing::warn!(session = %self.name, plan = %id, "the plan file was missing and is written again");
@@ -221,7 +222,7 @@ impl SessionStore {
         set_text(&tx, &id, &plan, Some(staged.as_ref()), Some(&pending.join("\n\n")))?;
         record(&tx, &id, "deferred", Some(reason), by)?;
         let counts = counts(&tx)?;
-        tx.commit()?;
+        commit(tx)?;
         self.publish(&id, staged, file.as_deref());
         self.log_state("plan deferred", &id, counts);
         Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active: None })
@@ -252,7 +253,7 @@ impl SessionStore {
         record(&tx, &id, status.as_str(), Some(said), by)?;
         let counts = counts(&tx)?;
         let next = queue(&tx, 1)?.pop();
-        tx.commit()?;
+        commit(tx)?;
         if let Some(bytes) = file
             && let Err(error) = self.files.remove(&id, &bytes)
         {
@@ -357,6 +358,10 @@ impl SessionStore {
 
 fn begin(db: &mut Connection) -> Result<Transaction<'_>, Error> {
     Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
+fn commit(tx: Transaction<'_>) -> Result<(), Error> {
+    Ok(step("commit", || tx.commit())?)
 }
 
 /// An identifier that no plan of the session has, and no file in its folder.

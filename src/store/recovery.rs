@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Transaction};
 
 use super::audit::{open_plans, plan_files};
-use super::begin;
-use super::content::{Content, read_back, says};
+use super::content::{Content, content_of, says};
 use super::rows::{record, row_of};
+use super::{begin, commit};
 use crate::error::Error;
 use crate::files::{Entry, Leftover, PlanFiles};
 use crate::plan::PlanId;
@@ -54,7 +54,7 @@ pub fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Vec<String>
     for (id, said) in &repairs {
         record(&tx, id, "repaired", Some(said), None)?;
     }
-    tx.commit()?;
+    commit(tx)?;
     Ok(repairs.into_iter().map(|(_, said)| said).collect())
 }
 
@@ -94,16 +94,17 @@ fn logged(repair: Result<Option<String>, Error>) -> Result<Option<String>, Error
 /// Removes a temporary file, and brings into the plan's file what it may have been for.
 fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<String>, Error> {
     let id = &leftover.id;
-    files.abandon(leftover)?;
     if let Some((status, plan)) = row_of(tx, id)?
         && status.has_file()
+        && let Content { plan, file: Some(bytes), missing_note: Some(_) } = content_of(tx, files, id, plan)?
     {
-        let Content { plan, file, missing_note } = read_back(tx, files, id, plan)?;
-        if file.is_some() && missing_note.is_some() {
-            files.stage(id, &plan_text::render(&plan))?.publish(file.as_deref())?;
-            return Ok(Some(format!("finished writing the file of plan {id}")));
-        }
+        // Until the file is whole there is a temporary one, by which the next opening sees that something is to be done.
+        let staged = files.stage(id, &plan_text::render(&plan))?;
+        files.abandon(leftover)?;
+        staged.publish(Some(&bytes))?;
+        return Ok(Some(format!("finished writing the file of plan {id}")));
     }
+    files.abandon(leftover)?;
     Ok(Some(format!("removed an unfinished write of plan {id}")))
 }
 

@@ -16,14 +16,18 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::{history, legacy};
 use crate::error::{DatabaseFault, Error};
-use crate::files::{FOLDER_NAME, sync_folder};
+use crate::files::{FOLDER_NAME, own, sync_folder};
 use crate::plan::{PlanId, SessionName};
+use crate::steps::step;
 
 /// The database's name in a session's folder.
 pub const FILE_NAME: &str = "session.db";
 
 /// The name of the log that is written ahead of it.
 pub const LOG_NAME: &str = "session.db-wal";
+
+/// The longest path of a database that SQLite takes, in bytes: its own bound is 512, with room for what it appends.
+const LONGEST_PATH: usize = 504;
 
 /// How long a call waits for a busy database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -79,33 +83,23 @@ pub struct Summary {
     pub started: bool,
 }
 
-/// Makes the database of a new session in `folder`. It appears under its name only when it is whole.
+/// Makes the database of a new session in `folder`, where nobody looks for it before it is whole.
 ///
 /// # Errors
 ///
 /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
 pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
-    let building = folder.join(".session.db.new");
-    let io = |error| Error::file("write", &building, &error);
-    private_file(&building).map_err(io)?;
-    let built = build(folder, &building, name, task)
-        .and_then(|()| fs::rename(&building, folder.join(FILE_NAME)).and_then(|()| sync_folder(folder)).map_err(io));
-    if built.is_err() {
-        // It was never a session; the caller's error says what went wrong.
-        let _ = fs::remove_file(&building);
-    }
-    built
-}
-
-fn build(folder: &Path, path: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
-    let mut db = Connection::open(path)?;
+    let path = folder.join(FILE_NAME);
+    let io = |error| Error::file("write", &path, &error);
+    step("make database", || private_file(&path)).map_err(io)?;
+    let mut db = connect(&path)?;
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     migrate(&tx, folder, 0)?;
     tx.execute("INSERT INTO sessions (name, task_description) VALUES (?1, ?2)", (name.as_str(), task))?;
-    tx.commit()?;
+    super::commit(tx)?;
     set_journal(&db)?;
-    db.close().map_err(|(_, error)| error)?;
-    Ok(())
+    step("close database", || db.close().map_err(|(_, error)| error))?;
+    sync_folder(folder).map_err(io)
 }
 
 /// Opens an existing database and brings its schema up to date. `name` is for the log.
@@ -128,7 +122,7 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
             tracing::info!(session = %name, from, to = latest(), "migrating a session");
             migrate(&tx, path.parent().unwrap_or(path), from)?;
         }
-        tx.commit()?;
+        super::commit(tx)?;
     }
     Ok(db)
 }
@@ -185,6 +179,9 @@ fn trace_sql(db: &mut Connection, session: &SessionName) -> Result<(), Error> {
 
 /// Opens a database that exists; none is made. Whoever has the connection is alone with it.
 fn connect(path: &Path) -> Result<Connection, Error> {
+    if path.as_os_str().len() > LONGEST_PATH {
+        return Err(Error::long_path(path, LONGEST_PATH));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
     db.busy_handler(Some(wait))?;
@@ -287,13 +284,13 @@ fn set_journal(db: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// An empty file that only its owner can read; SQLite gives its companions the same mode.
+/// A new and empty file that only its owner can read, whatever the umask is; SQLite gives its companions the same mode.
 fn private_file(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    own(&options.open(path)?)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ mod guidance;
 mod harness;
 mod hostile;
 mod http;
+#[cfg(debug_assertions)]
+mod instants;
 mod life;
 mod limits;
 mod names;

@@ -186,20 +186,27 @@ fn links_in_place_of_a_session_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn folders_and_files_are_their_owners_alone() {
-    let world = World::new();
-    let mut client = world.client();
-    client.create("t");
-    client.add("queued");
-    client.ok("queue_pull", json!({}));
-    client.ok("plan_defer", json!({ "reason": "r" }));
-    client.ok("queue_pull", json!({}));
-    let modes = tree(world.home());
-    // The root, the session, its database with log and index, plans and the plan.
-    assert_eq!(modes.len(), 7, "{:?}", modes.keys());
-    for (path, (mode, ..)) in modes {
-        let expected = if path.is_dir() { 0o040_700 } else { 0o100_600 };
-        assert_eq!(mode, expected, "{}: {mode:o}", path.display());
+fn folders_and_files_are_their_owners_alone_under_any_umask() {
+    for mask in ["000", "022", "077", "777"] {
+        let world = World::new();
+        let root = world.home().join("some/where");
+        let server = world.server_with_umask(mask).env("NINEPLAN_SESSIONS_PATH", root.to_str().unwrap());
+        let mut client = server.start();
+        client.create("t");
+        client.add("queued");
+        client.ok("queue_pull", json!({}));
+        client.ok("plan_defer", json!({ "reason": "r" }));
+        let plans = client.ok("queue_pull", json!({})).str("plan_path").to_owned();
+        fs::remove_dir_all(Path::new(&plans).parent().unwrap()).unwrap();
+        let repaired = client.ok("admin_validate", json!({})).fields;
+        assert_eq!(repaired["valid"], true, "{repaired}");
+        let modes = tree(world.home());
+        // The root and the folder above it, the session, its database with log and index, plans and the plan.
+        assert_eq!(modes.len(), 8, "{:?}", modes.keys());
+        for (path, (mode, ..)) in modes {
+            let expected = if path.is_dir() { 0o040_700 } else { 0o100_600 };
+            assert_eq!(mode, expected, "{mask} {}: {mode:o}", path.display());
+        }
     }
 }
 

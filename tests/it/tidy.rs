@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The layers, the lowest first: a module knows none that is above it.
 const LAYERS: [&[&str]; 8] = [
-    &["error", "plan", "plan_text"],
+    &["error", "plan", "plan_text", "steps"],
     &["files", "ids"],
     &["store"],
     &["sessions"],
@@ -145,7 +145,7 @@ fn only_the_configuration_reads_the_environment() {
 #[test]
 fn only_files_sessions_and_the_schema_touch_the_disk() {
     for source in sources() {
-        let may = ["files.rs", "sessions.rs", "store/schema.rs"].contains(&source.path.as_str());
+        let may = ["files.rs", "sessions/", "store/schema.rs"].iter().any(|place| source.path.starts_with(place));
         for word in ["fs::", "File::", "OpenOptions", "tempfile_in"] {
             assert!(may || !source.code.contains(word), "{} has {word}", source.path);
         }

@@ -21,6 +21,9 @@ use tempfile::TempDir;
 pub use client::Client;
 pub use reply::{Reply, error, failure, only_text, plan};
 
+/// The program.
+const BINARY: &str = env!("CARGO_BIN_EXE_9plan");
+
 /// How long an answer may take before the test gives up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -72,7 +75,18 @@ impl World {
 
     /// A server that is not started yet.
     pub fn server(&self) -> Launch {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_9plan"));
+        self.launch(Command::new(BINARY))
+    }
+
+    /// The same with rights taken from all files that it makes.
+    #[cfg(unix)]
+    pub fn server_with_umask(&self, mask: &str) -> Launch {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", r#"umask "$1" && exec "$0""#, BINARY, mask]);
+        self.launch(shell)
+    }
+
+    fn launch(&self, mut command: Command) -> Launch {
         command
             .env_clear()
             .env("HOME", self.home())

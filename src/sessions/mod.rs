@@ -1,19 +1,24 @@
 //! The sessions root: making, finding, opening and listing sessions.
 //!
 //! Owns the folder of a session as a whole and the set of open stores. Knows nothing of what is in a session, of tools or
-//! of who is connected. A folder becomes a session when `session.db` stands in it, whole.
+//! of who is connected. A session is made under a hidden name and gets its own when it is whole.
+
+mod folders;
 
 use std::collections::HashMap;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
+
+use folders::{FileIdentity, is_folder, is_hidden, last_use, private_folder, private_folders, taken};
 
 use crate::error::{Error, MissingSession};
 use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
 use crate::ids::IdGenerator;
 use crate::plan::SessionName;
+use crate::steps::step;
 use crate::store::{SessionStore, Summary, schema};
 
 /// How many sessions an error names.
@@ -24,6 +29,9 @@ const CLOSE: usize = 4;
 
 /// How many sessions stay open at once; a further one takes the place of the one that was not used for longest.
 const OPEN_AT_ONCE: usize = 32;
+
+/// How long closing them may take when the process ends.
+const LAST_CLOSES: Duration = Duration::from_millis(150);
 
 /// All sessions below one root. Shared by every connection of the process.
 pub struct Sessions {
@@ -127,31 +135,36 @@ impl Sessions {
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
     pub fn create(&self, task: Option<&str>) -> Result<SessionName, Error> {
         private_folders(&self.root).map_err(|error| Error::file("make", &self.root, &error))?;
-        let name = loop {
-            let name = self.ids.session_name();
-            match private_folder(&self.path(&name)) {
-                Ok(()) => break name,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    tracing::warn!(session = %name, "the session name is taken, drawing again");
-                }
-                Err(error) => return Err(Error::file("make", &self.path(&name), &error)),
-            }
-        };
+        // As long as anybody makes a session, nobody takes it for one that was left unfinished.
+        let _making = File::open(&self.root).and_then(|root| root.lock_shared().map(|()| root));
+        let (name, hidden) = self.claim()?;
         let folder = self.path(&name);
-        let plans = folder.join(PLANS);
-        let made = private_folder(&plans)
-            .map_err(|error| Error::file("make", &plans, &error))
-            .and_then(|()| schema::create(&folder, &name, task));
-        if let Err(error) = made {
-            // Nobody else can have put anything there yet; a folder that is not empty stays.
-            let _ = fs::remove_dir(&plans).and_then(|()| fs::remove_dir(&folder));
-            return Err(error);
-        }
-        if let Err(error) = sync_folder(&self.root) {
-            tracing::warn!(session = %name, %error, "the sessions root cannot be synced");
-        }
+        // What fails was never a session; the error says what went wrong.
+        let failed = |left: &Path, error| {
+            let _ = fs::remove_dir_all(left);
+            error
+        };
+        fill(&hidden, &name, task).map_err(|error| failed(&hidden, error))?;
+        step("name", || fs::rename(&hidden, &folder))
+            .map_err(|error| failed(&hidden, Error::file("make", &folder, &error)))?;
+        sync_folder(&self.root).map_err(|error| failed(&folder, Error::file("make", &folder, &error)))?;
         tracing::info!(session = %name, "session created");
         Ok(name)
+    }
+
+    /// A name that no other process can have taken, and the hidden folder that holds its place.
+    fn claim(&self) -> Result<(SessionName, PathBuf), Error> {
+        loop {
+            let name = self.ids.session_name();
+            let hidden = folders::hidden(&self.root, &name);
+            match step("claim", || private_folder(&hidden)) {
+                Ok(()) if !taken(&self.path(&name)) => return Ok((name, hidden)),
+                Ok(()) => fs::remove_dir(&hidden).map_err(|error| Error::file("remove", &hidden, &error))?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::file("make", &hidden, &error)),
+            }
+            tracing::warn!(session = %name, "the session name is taken, drawing again");
+        }
     }
 
     /// The store of a session, opened if it is not yet.
@@ -196,6 +209,18 @@ impl Sessions {
         drop(closed);
     }
 
+    /// Closes what no call is using, as far as there is time: the process is about to end. A session that is closed is its
+    /// database and its plan files, without the log.
+    pub fn close_all(&self) {
+        let start = Instant::now();
+        let slots = std::mem::take(&mut self.open().slots);
+        for (_, slot) in slots.into_values().take_while(|_| start.elapsed() < LAST_CLOSES) {
+            if is_idle(&slot) {
+                drop(slot);
+            }
+        }
+    }
+
     fn open(&self) -> MutexGuard<'_, OpenSessions> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -221,7 +246,7 @@ impl Sessions {
     /// beside SQLite would drop the locks that this process holds on it.
     pub fn touch(&self, name: &SessionName) {
         // Only the order of a list depends on it.
-        let _ = fs::File::open(self.path(name).join(PLANS)).and_then(|folder| folder.set_modified(SystemTime::now()));
+        let _ = File::open(self.path(name).join(PLANS)).and_then(|folder| folder.set_modified(SystemTime::now()));
     }
 
     /// The summaries of the `most` sessions used last.
@@ -291,6 +316,23 @@ impl Sessions {
         Error::SessionNotFound(MissingSession::Unknown { name: name.clone(), close, recent })
     }
 
+    /// Removes what processes left behind that died while they made a session: nobody was ever told of it.
+    ///
+    /// Where folders cannot be locked (on Windows, and on some network drives) it stays, hidden.
+    fn sweep(&self, left: &[PathBuf]) {
+        if left.is_empty() {
+            return;
+        }
+        let alone = File::open(&self.root).ok().filter(|root| root.try_lock().is_ok());
+        if alone.is_none() {
+            return;
+        }
+        for folder in left {
+            let removed = step("sweep", || fs::remove_dir_all(folder));
+            tracing::warn!(folder = %folder.display(), ?removed, "a session was left unfinished");
+        }
+    }
+
     /// The names of all sessions, newest use first. A missing root has none.
     fn by_last_use(&self) -> Result<Vec<SessionName>, Error> {
         let unreadable = |error: io::Error| Error::file("list", &self.root, &error);
@@ -300,27 +342,30 @@ impl Sessions {
             Err(error) => return Err(unreadable(error)),
         };
         let mut found = Vec::new();
+        let mut left = Vec::new();
         for entry in entries {
             let entry = entry.map_err(unreadable)?;
-            let name = entry.file_name().to_str().and_then(SessionName::exact);
-            if let Some(name) = name
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if let Some(name) = SessionName::exact(&name)
                 && let Some(used) = last_use(&entry.path())
             {
                 found.push((used, name));
+            } else if is_hidden(&name) {
+                left.push(entry.path());
             }
         }
+        self.sweep(&left);
         found.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.cmp(y)));
         Ok(found.into_iter().map(|(_, name)| name).collect())
     }
 }
 
-/// When a session was last changed or resumed; none where there is no database.
-fn last_use(folder: &Path) -> Option<SystemTime> {
-    let look = |name: &str| fs::symlink_metadata(folder.join(name)).ok();
-    // The log appears, empty, as soon as anybody reads.
-    let log = look(schema::LOG_NAME).filter(|log| log.len() > 0);
-    let files = [Some(look(schema::FILE_NAME)?), log, look(PLANS)];
-    files.into_iter().flatten().filter_map(|metadata| metadata.modified().ok()).max()
+/// Puts into the folder of a new session what belongs there.
+fn fill(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
+    let plans = folder.join(PLANS);
+    step("make plans", || private_folder(&plans)).map_err(|error| Error::file("make", &plans, &error))?;
+    schema::create(folder, name, task)
 }
 
 /// How many of the three words of two names are the same, each in its place.
@@ -328,62 +373,10 @@ fn common_words(one: &SessionName, other: &SessionName) -> usize {
     one.as_str().split('-').zip(other.as_str().split('-')).filter(|(a, b)| a == b).count()
 }
 
-/// Which file a path led to when it was looked at.
-#[derive(Debug, PartialEq, Eq)]
-struct FileIdentity(u64, u64);
-
-impl FileIdentity {
-    #[cfg(unix)]
-    fn of(metadata: &fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        Self(metadata.dev(), metadata.ino())
-    }
-
-    /// Elsewhere an open database cannot be moved away, so that any file is the same one.
-    #[cfg(not(unix))]
-    fn of(_: &fs::Metadata) -> Self {
-        Self(0, 0)
-    }
-}
-
-/// Whether a folder stands at `path`, or nothing. Anything else is refused; a link could lead out of the root.
-fn is_folder(path: &Path) -> Result<bool, Error> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(true),
-        Ok(metadata) if metadata.is_symlink() => {
-            Err(Error::in_the_way("open", path, "it is a symbolic link, which is not followed"))
-        }
-        Ok(_) => Err(Error::in_the_way("open", path, "it is not a folder")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::file("open", path, &error)),
-    }
-}
-
-/// Makes one folder that only its owner can enter; fails where there is one.
-fn private_folder(path: &Path) -> io::Result<()> {
-    builder().create(path)
-}
-
-/// Makes a folder and those above it, as far as they are missing, and the names of the new ones durable.
-fn private_folders(path: &Path) -> io::Result<()> {
-    let missing = path.ancestors().take_while(|folder| !folder.exists()).count();
-    builder().recursive(true).create(path)?;
-    path.ancestors().skip(1).take(missing).try_for_each(sync_folder)
-}
-
-fn builder() -> DirBuilder {
-    #[cfg_attr(not(unix), expect(unused_mut))]
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Barrier, mpsc};
     use std::thread;
-    use std::time::Duration;
 
     use super::*;
     use crate::files::DiskPlanFiles;
@@ -453,8 +446,21 @@ mod tests {
         // Too long for SQLite, not for the disk.
         let long = (0..5).fold(root.path().to_owned(), |path, _| path.join("long".repeat(30)));
         let sessions = sessions(&long, &["a-a-a"]);
-        assert!(matches!(sessions.create(None), Err(Error::Database(_))));
+        let error = sessions.create(None).unwrap_err();
+        assert_eq!(error.category(), "FILE_SYSTEM_ERROR");
+        assert!(error.suggestion("").contains("NINEPLAN_SESSIONS_PATH"), "{error}");
         assert_eq!(fs::read_dir(long.join("sessions")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_path_is_refused_from_the_length_on_that_the_database_does_not_take() {
+        let parent = tempfile::tempdir().unwrap();
+        for (length, taken) in [(504, true), (505, false)] {
+            // The database of a session that is being made has the longest path of all.
+            let rest = length - parent.path().join("sessions/.a-a-a.new/session.db").as_os_str().len() - 2;
+            let root = parent.path().join("x".repeat(rest / 2)).join("y".repeat(rest - rest / 2));
+            assert_eq!(sessions(&root, &["a-a-a"]).create(None).is_ok(), taken, "{length}");
+        }
     }
 
     #[test]

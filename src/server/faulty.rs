@@ -1,0 +1,38 @@
+//! Tools with faults, by which tests see through the real program what becomes of a caller and of the disk.
+//!
+//! Owns a tool that panics, one that never ends, and one that has the process die. They are on no list, and in no release.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool};
+use serde_json::json;
+
+use super::routes::{Reply, Route, Run};
+use crate::steps;
+
+/// The tool of this name, where it is one of them.
+pub fn tool(name: &str) -> Option<Route> {
+    let mut properties = JsonObject::new();
+    let run: Box<Run> = match name {
+        "panic" => Box::new(|_, _| panic!("as was asked for")),
+        "hang" => Box::new(|_, _| {
+            loop {
+                std::thread::park();
+            }
+        }),
+        "watch" => {
+            properties.insert("last".to_owned(), json!({ "type": "integer" }));
+            Box::new(|_, arguments| Ok(watch(&arguments)))
+        }
+        _ => return None,
+    };
+    let schema = JsonObject::from_iter([("properties".to_owned(), properties.into())]);
+    Some(Route { tool: Tool::new(name.to_owned(), "", Arc::new(schema)), run })
+}
+
+/// Watches the steps of the calls that follow, and lists those since the last time.
+fn watch(arguments: &JsonObject) -> Reply {
+    let last = arguments.get("last").and_then(serde_json::Value::as_u64).and_then(|last| usize::try_from(last).ok());
+    let passed = steps::watch(last);
+    Reply { text: passed.join("\n"), fields: JsonObject::from_iter([("passed".to_owned(), json!(passed))]) }
+}

@@ -1,0 +1,285 @@
+//! What is left when the process dies within a call, at each of its instants.
+//!
+//! A debug build counts the instants before and after each step that changes the disk, and dies at the one that it is told.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Client, World, plan};
+
+/// A tool, what it is called with, and what stands ready before.
+struct Scene {
+    tool: &'static str,
+    arguments: Value,
+    prepare: fn(&World) -> Client,
+}
+
+/// All that a stranger sees of the sessions of a world, with goals in place of what is drawn at random and no times.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    tasks: Vec<Value>,
+    sessions: Vec<Value>,
+}
+
+/// Watches the steps of a server's calls from now on, and has it die at the instant `last`. Gives those passed before.
+#[track_caller]
+fn watch(client: &mut Client, last: Option<usize>) -> Vec<String> {
+    let mut answer = client.request("tools/call", json!({ "name": "watch", "arguments": { "last": last } }));
+    serde_json::from_value(answer["result"]["structuredContent"]["passed"].take()).unwrap()
+}
+
+/// What a new server finds, which must be in order, with nothing on disk that does not belong there.
+#[track_caller]
+fn seen(world: &World) -> Seen {
+    let mut client = world.client();
+    let mut listed = client.ok("admin_sessions", json!({})).fields;
+    assert_eq!(listed["unreadable"], json!([]));
+    let mut expected = BTreeSet::new();
+    let mut tasks = Vec::new();
+    let mut sessions = Vec::new();
+    for item in listed["sessions"].as_array_mut().unwrap() {
+        let name = item["name"].as_str().unwrap().to_owned();
+        tasks.push(item["task_description"].take());
+        client.ok("session_resume", json!({ "session_name": name }));
+        let checked = client.ok("admin_validate", json!({})).fields;
+        assert_eq!((&checked["valid"], &checked["issues"]), (&json!(true), &json!([])));
+        let resumed = client.ok("session_resume", json!({ "session_name": name })).fields;
+        assert_eq!(resumed.get("repaired"), None, "all is repaired at once");
+        let mut queued = Vec::new();
+        for (index, plan) in resumed["queue"].as_array().unwrap().iter().enumerate() {
+            assert_eq!(plan["position"], index + 1);
+            let text = fs::read_to_string(world.plan_file(&name, plan["id"].as_str().unwrap())).unwrap();
+            queued.push((plan["goal"].clone(), untimed(&text)));
+        }
+        let active = resumed["plan"].as_str().map(untimed);
+        let mut completed = Vec::new();
+        let found = client.ok("history_search", json!({ "query": "context", "max_results": 50 })).fields;
+        assert_eq!(found["total_matches"], resumed["completed_count"], "each completed plan is found");
+        for plan in found["matches"].as_array().unwrap() {
+            completed.push(json!([plan["goal"], plan["outcome"]]).to_string());
+        }
+        completed.sort();
+        let open = resumed["queue"].as_array().unwrap().iter().chain(Some(&resumed["active_plan"]));
+        let open = open.filter_map(|plan| plan["id"].as_str()).map(|id| format!("{name}/plans/{id}.txt"));
+        expected.extend(open.chain([name.clone(), format!("{name}/plans"), format!("{name}/session.db")]));
+        sessions.push(json!({ "queued": queued, "active": active, "completed": completed }));
+    }
+    assert!(client.exit().status.success());
+    assert_eq!(tree(world), expected);
+    Seen { tasks, sessions }
+}
+
+/// A text without the times of its notes.
+fn untimed(text: &str) -> String {
+    let timeless = |line: &str| match line.split_once("] Deferred: ") {
+        Some((_, reason)) => format!("Deferred: {reason}"),
+        None => line.to_owned(),
+    };
+    text.lines().map(timeless).collect::<Vec<_>>().join("\n")
+}
+
+/// All that stands below the sessions root.
+fn tree(world: &World) -> BTreeSet<String> {
+    let mut folders = vec![world.root()];
+    let mut found = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            found.insert(path.strip_prefix(world.root()).unwrap().to_str().unwrap().replace('\\', "/"));
+            folders.extend(path.is_dir().then_some(path));
+        }
+    }
+    found
+}
+
+/// Has the process die at each instant of a call that consists of these steps. The call has taken place from the instant on
+/// that follows the step `decides`.
+#[track_caller]
+fn die_everywhere(scene: &Scene, decides: &str, steps: &[&str]) {
+    let [before, after] = [false, true].map(|called| {
+        let world = World::new();
+        let mut client = (scene.prepare)(&world);
+        if called {
+            client.ok(scene.tool, scene.arguments.clone());
+        }
+        drop(client);
+        seen(&world)
+    });
+    assert_ne!(before, after, "{}", scene.tool);
+
+    let call = |_: &World, client: &mut Client| client.send_call(scene.tool, scene.arguments.clone());
+    let passed = die_at_each_instant(scene.prepare, call, |instants, last, found| {
+        let taken_place = instants.iter().position(|instant| *instant == format!("after {decides}")).unwrap();
+        let expected = if last < taken_place { &before } else { &after };
+        assert_eq!(&found, expected, "{} {}", scene.tool, instants[last]);
+    });
+    assert_eq!(passed, instants(steps), "{}", scene.tool);
+}
+
+/// The same for whatever steps there are: `check` is given all instants, the number of the last one, and what was found.
+#[track_caller]
+fn die_at_each_instant(
+    prepare: fn(&World) -> Client,
+    call: impl Fn(&World, &mut Client) -> u64,
+    check: impl Fn(&[String], usize, Seen),
+) -> Vec<String> {
+    let world = World::new();
+    let mut client = prepare(&world);
+    watch(&mut client, None);
+    let id = call(&world, &mut client);
+    client.reply(id);
+    let passed = watch(&mut client, None);
+    drop(client);
+    for last in 0..passed.len() {
+        let world = World::new();
+        let mut client = prepare(&world);
+        watch(&mut client, Some(last));
+        call(&world, &mut client);
+        assert!(!client.ended().status.success(), "{}", passed[last]);
+        check(&passed, last, seen(&world));
+    }
+    passed
+}
+
+/// The instants of steps that follow each other. To stage is to write and to sync.
+fn instants(steps: &[&str]) -> Vec<String> {
+    let mut instants = Vec::new();
+    for step in steps {
+        let within = if *step == "stage" { &["write", "sync file"][..] } else { &[] };
+        instants.push(format!("before {step}"));
+        instants.extend(within.iter().flat_map(|step| [format!("before {step}"), format!("after {step}")]));
+        instants.push(format!("after {step}"));
+    }
+    instants
+}
+
+/// No session, nor a place for one.
+fn nothing(world: &World) -> Client {
+    world.client()
+}
+
+/// A session with two plans in the queue and one in the history, which is the current one.
+fn queued(world: &World) -> Client {
+    let mut client = world.client();
+    client.create("t");
+    client.add("done");
+    client.ok("queue_pull", json!({}));
+    client.ok("plan_complete", json!({ "outcome": "an outcome" }));
+    client.add("first");
+    client.add("second");
+    client
+}
+
+/// The same with an active plan.
+fn active(world: &World) -> Client {
+    let mut client = queued(world);
+    client.ok("queue_pull", json!({}));
+    client.add("third");
+    client
+}
+
+/// The same as [`queued`], where somebody has removed the file of the first plan.
+fn file_missing(world: &World) -> Client {
+    let mut client = queued(world);
+    let state = client.ok("admin_state", json!({})).fields;
+    let id = state["queue"][0]["id"].as_str().unwrap();
+    fs::remove_file(world.plan_file(state["session_name"].as_str().unwrap(), id)).unwrap();
+    client
+}
+
+#[test]
+fn a_session_is_made_whole_or_not_at_all() {
+    let arguments = json!({ "task_description": "new" });
+    let steps =
+        ["claim", "make plans", "make database", "commit", "close database", "sync folder", "name", "sync folder"];
+    let scene = Scene { tool: "session_create", arguments, prepare: active };
+    die_everywhere(&scene, "name", &steps);
+    let scene = Scene { prepare: nothing, ..scene };
+    die_everywhere(&scene, "name", &[&["make folder", "sync folder"], &steps[..]].concat());
+}
+
+#[test]
+fn a_plan_is_added_whole_or_not_at_all() {
+    for position in ["back", "front"] {
+        let mut arguments = plan("new");
+        arguments["position"] = json!(position);
+        let scene = Scene { tool: "queue_add", arguments, prepare: active };
+        die_everywhere(&scene, "commit", &["stage", "commit", "publish", "sync folder"]);
+    }
+}
+
+#[test]
+fn a_plan_is_pulled_or_stays_in_the_queue() {
+    let scene = Scene { tool: "queue_pull", arguments: json!({}), prepare: queued };
+    die_everywhere(&scene, "commit", &["abandon", "commit"]);
+    let scene = Scene { prepare: file_missing, ..scene };
+    die_everywhere(&scene, "commit", &["abandon", "stage", "commit", "publish", "sync folder"]);
+}
+
+#[test]
+fn a_plan_is_deferred_with_its_note_or_stays_active() {
+    for position in ["back", "front"] {
+        let arguments = json!({ "reason": "later", "position": position });
+        let scene = Scene { tool: "plan_defer", arguments, prepare: active };
+        die_everywhere(&scene, "commit", &["abandon", "stage", "commit", "publish", "sync folder"]);
+    }
+}
+
+#[test]
+fn a_plan_is_completed_or_stays_active() {
+    let scene = Scene { tool: "plan_complete", arguments: json!({ "outcome": "o" }), prepare: active };
+    die_everywhere(&scene, "commit", &["abandon", "commit", "remove"]);
+}
+
+#[test]
+fn a_plan_is_discarded_or_stays_active() {
+    let scene = Scene { tool: "plan_discard", arguments: json!({ "reason": "r" }), prepare: active };
+    die_everywhere(&scene, "commit", &["abandon", "commit", "remove"]);
+}
+
+/// A session in which all is to be repaired that can be, and the server that is to do it.
+fn wounded(world: &World) -> Client {
+    let mut client = world.client();
+    let session = client.create("t");
+    let finished = client.add("done");
+    let text = fs::read(world.plan_file(&session, &finished)).unwrap();
+    client.ok("queue_pull", json!({}));
+    client.ok("plan_complete", json!({ "outcome": "an outcome" }));
+    let missing = client.add("missing");
+    client.add("deferred");
+    let mut urgent = plan("active");
+    urgent["position"] = json!("front");
+    client.ok("queue_add", urgent);
+    client.ok("queue_pull", json!({}));
+    // Its note is in the row and not in the file.
+    let before_publish = instants(&["abandon", "stage", "commit"]).len();
+    watch(&mut client, Some(before_publish));
+    client.send_call("plan_defer", json!({ "reason": "later" }));
+    assert!(!client.ended().status.success());
+    fs::write(world.plan_file(&session, &finished), text).unwrap();
+    fs::remove_file(world.plan_file(&session, &missing)).unwrap();
+    fs::write(world.plans(&session).join(".zzzzz.x.tmp"), "# Goal\nhalf wri").unwrap();
+    fs::create_dir(world.root().join(".amber-quiet-river.new")).unwrap();
+    world.client()
+}
+
+#[test]
+fn a_repair_that_is_broken_off_is_made_the_next_time() {
+    let whole = {
+        let world = World::new();
+        drop(wounded(&world));
+        seen(&world)
+    };
+    assert!(format!("{whole:?}").contains("Deferred: later"), "{whole:?}");
+    let open = |world: &World, client: &mut Client| {
+        let session = tree(world).into_iter().find(|path| !path.starts_with('.')).unwrap();
+        client.send_call("admin_state", json!({ "session_name": session }))
+    };
+    let passed = die_at_each_instant(wounded, open, |instants, last, found| {
+        assert_eq!(found, whole, "{}", instants[last]);
+    });
+    let steps = ["abandon", "stage", "publish", "sync folder", "remove", "commit"];
+    assert_eq!(BTreeSet::from_iter(passed), BTreeSet::from_iter(instants(&steps)));
+}
