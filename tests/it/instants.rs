@@ -8,6 +8,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::harness::{Client, World, plan};
+use crate::model::seen::{Face, look, sessions};
 
 /// A tool, what it is called with, and what stands ready before.
 struct Scene {
@@ -16,12 +17,8 @@ struct Scene {
     prepare: fn(&World) -> Client,
 }
 
-/// All that a stranger sees of the sessions of a world, with goals in place of what is drawn at random and no times.
-#[derive(Debug, PartialEq)]
-struct Seen {
-    tasks: Vec<Value>,
-    sessions: Vec<Value>,
-}
+/// All that a stranger finds of the sessions of a world, with nothing that is drawn at random.
+type Seen = Vec<Face>;
 
 /// Watches the steps of a server's calls from now on, and has it die at the instant `last`. Gives those passed before.
 #[track_caller]
@@ -34,50 +31,17 @@ fn watch(client: &mut Client, last: Option<usize>) -> Vec<String> {
 #[track_caller]
 fn seen(world: &World) -> Seen {
     let mut client = world.client();
-    let mut listed = client.ok("admin_sessions", json!({})).fields;
-    assert_eq!(listed["unreadable"], json!([]));
-    let mut expected = BTreeSet::new();
-    let mut tasks = Vec::new();
-    let mut sessions = Vec::new();
-    for item in listed["sessions"].as_array_mut().unwrap() {
-        let name = item["name"].as_str().unwrap().to_owned();
-        tasks.push(item["task_description"].take());
-        client.ok("session_resume", json!({ "session_name": name }));
-        let checked = client.ok("admin_validate", json!({})).fields;
-        assert_eq!((&checked["valid"], &checked["issues"]), (&json!(true), &json!([])));
-        let resumed = client.ok("session_resume", json!({ "session_name": name })).fields;
-        assert_eq!(resumed.get("repaired"), None, "all is repaired at once");
-        let mut queued = Vec::new();
-        for (index, plan) in resumed["queue"].as_array().unwrap().iter().enumerate() {
-            assert_eq!(plan["position"], index + 1);
-            let text = fs::read_to_string(world.plan_file(&name, plan["id"].as_str().unwrap())).unwrap();
-            queued.push((plan["goal"].clone(), untimed(&text)));
-        }
-        let active = resumed["plan"].as_str().map(untimed);
-        let mut completed = Vec::new();
-        let found = client.ok("history_search", json!({ "query": "context", "max_results": 50 })).fields;
-        assert_eq!(found["total_matches"], resumed["completed_count"], "each completed plan is found");
-        for plan in found["matches"].as_array().unwrap() {
-            completed.push(json!([plan["goal"], plan["outcome"]]).to_string());
-        }
-        completed.sort();
-        let open = resumed["queue"].as_array().unwrap().iter().chain(Some(&resumed["active_plan"]));
-        let open = open.filter_map(|plan| plan["id"].as_str()).map(|id| format!("{name}/plans/{id}.txt"));
-        expected.extend(open.chain([name.clone(), format!("{name}/plans"), format!("{name}/session.db")]));
-        sessions.push(json!({ "queued": queued, "active": active, "completed": completed }));
-    }
+    let names = sessions(&mut client, world);
+    let faces: Vec<Face> = names.iter().map(|name| look(&mut client, world, name).0).collect();
     assert!(client.exit().status.success());
-    assert_eq!(tree(world), expected);
-    Seen { tasks, sessions }
-}
-
-/// A text without the times of its notes.
-fn untimed(text: &str) -> String {
-    let timeless = |line: &str| match line.split_once("] Deferred: ") {
-        Some((_, reason)) => format!("Deferred: {reason}"),
-        None => line.to_owned(),
+    let files = |(name, face): (&String, &Face)| {
+        let open = face.queue.iter().chain(&face.active).map(|(id, _)| format!("{name}/plans/{id}.txt"));
+        open.chain([name.clone(), format!("{name}/plans"), format!("{name}/session.db")]).collect::<Vec<_>>()
     };
-    text.lines().map(timeless).collect::<Vec<_>>().join("\n")
+    assert_eq!(tree(world), names.iter().zip(&faces).flat_map(files).collect());
+    let mut seen: Seen = faces.into_iter().map(Face::without_ids).collect();
+    seen.sort_by(|one, other| one.task.cmp(&other.task));
+    seen
 }
 
 /// All that stands below the sessions root.

@@ -17,8 +17,10 @@ mod hostile;
 mod http;
 #[cfg(debug_assertions)]
 mod instants;
+mod kill;
 mod life;
 mod limits;
+mod model;
 mod names;
 mod order;
 mod prefix;

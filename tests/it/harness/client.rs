@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Child, ExitStatus};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use serde_json::{Value, json};
 
@@ -136,6 +136,27 @@ impl Client {
         }
     }
 
+    /// Kills the server, with whatever it is at.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
+    /// The result of a request that a server answered before it was killed, if it did.
+    #[track_caller]
+    pub fn last_result(&mut self, id: u64) -> Option<Value> {
+        while !self.early.contains_key(&id) {
+            let line = match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("no end of the output"),
+            };
+            // The last line may be a part of one.
+            let message: Value = serde_json::from_slice(&line).ok()?;
+            self.early.insert(message["id"].as_u64().unwrap(), message);
+        }
+        Some(self.early.remove(&id)?["result"].take())
+    }
+
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }
@@ -158,7 +179,7 @@ impl Client {
         let log =
             self.log.take().map(|log| log.recv_timeout(PATIENCE).expect("the end of the log")).unwrap_or_default();
         let further = self.lines.recv_timeout(PATIENCE).map(|line| String::from_utf8_lossy(&line).into_owned());
-        assert_eq!(further, Err(std::sync::mpsc::RecvTimeoutError::Disconnected), "more output, or no end");
+        assert_eq!(further, Err(RecvTimeoutError::Disconnected), "more output, or no end");
         assert_eq!(self.early, BTreeMap::new(), "answers that nobody asked for");
         Ended { status: self.child.wait().unwrap(), log }
     }
