@@ -76,6 +76,11 @@ impl Error {
         }
     }
 
+    /// Whether the database itself has failed. That somebody else is using it is no failure of it.
+    pub fn is_of_database(&self) -> bool {
+        matches!(self, Self::Database(fault) if !fault.is_busy())
+    }
+
     /// What the caller should do. `prefix` is what the names of the tools begin with.
     pub fn suggestion(&self, prefix: &str) -> String {
         match self {
@@ -217,7 +222,8 @@ impl DatabaseFault {
             fault if fault.is_busy() => "Nothing was changed. Call again in a moment.",
             fault if fault.is(&[DatabaseCorrupt, NotADatabase]) => RESTORE,
             fault if fault.is(&[DiskFull, SystemIoFailure, ReadOnly, CannotOpen, PermissionDenied]) => {
-                "Nothing was changed. See that the disk has room and that the session's folder is writable, then call again."
+                "Nothing was changed. See that the disk has room, and that the session's folder and session.db, \
+                 session.db-wal and session.db-shm in it can be read and written, then call again."
             }
             Self::Sqlite(_) => "Nothing was changed. Call again; if it stays, tell the user what this message says.",
         }

@@ -54,6 +54,7 @@ pub fn run(
     match ran {
         Ok(Ok(reply)) => Ok(success(call.session_name().as_ref(), call.repaired(), reply)),
         Ok(Err(error)) => {
+            call.failed(&error);
             let session = match error {
                 Error::SessionNotFound(_) => None,
                 _ => call.failed_session(caller.named.as_deref()),

@@ -33,35 +33,116 @@ pub fn taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// When a session was last changed or resumed; none where there is no database.
+/// When a session was last changed or resumed; none where there is no session. One that cannot be looked at comes last.
 pub fn last_use(folder: &Path) -> Option<SystemTime> {
-    let look = |name: &str| fs::symlink_metadata(folder.join(name)).ok();
+    let look = |name: &str| fs::symlink_metadata(folder.join(name));
+    let database = match look(schema::FILE_NAME) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if !is_orphaned(folder) {
+                return None;
+            }
+            None
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return None,
+        Err(_) => return Some(SystemTime::UNIX_EPOCH),
+    };
     // The log appears, empty, as soon as anybody reads.
-    let log = look(schema::LOG_NAME).filter(|log| log.len() > 0);
-    let files = [Some(look(schema::FILE_NAME)?), log, look(PLANS)];
+    let log = look(schema::LOG_NAME).ok().filter(|log| log.len() > 0);
+    let files = [database, log, look(PLANS).ok()];
     files.into_iter().flatten().filter_map(|metadata| metadata.modified().ok()).max()
 }
 
+/// Whether there is something of a session in a folder without a database.
+fn is_orphaned(folder: &Path) -> bool {
+    let log = fs::symlink_metadata(folder.join(schema::LOG_NAME)).is_ok_and(|log| log.len() > 0);
+    log || fs::read_dir(folder.join(PLANS)).is_ok_and(|mut plans| plans.next().is_some())
+}
+
+/// How the files of a session stood when they were looked at.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Which files they are: the database, its log, the log's index, and the folder of plans.
+    files: [Option<FileIdentity>; 4],
+    /// The length and the time of the database.
+    content: (u64, Option<SystemTime>),
+}
+
+impl Standing {
+    /// The files of the session in `folder`, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` where something else stands in the place of one of them, or where the database alone is missing,
+    /// and `DATABASE_ERROR` where it is empty: SQLite would take that for a new one, and remove the log of the old one.
+    pub fn of(folder: &Path) -> Result<Option<Self>, Error> {
+        if !is_folder(folder)? {
+            return Ok(None);
+        }
+        let path = folder.join(schema::FILE_NAME);
+        let plans = fs::symlink_metadata(folder.join(PLANS)).ok();
+        is_folder(&folder.join(PLANS))?;
+        let log = regular_file(&folder.join(schema::LOG_NAME))?;
+        let index = regular_file(&folder.join(schema::INDEX_NAME))?;
+        match regular_file(&path)? {
+            Some(database) if database.len() == 0 => Err(schema::is_empty()),
+            Some(database) => Ok(Some(Self {
+                content: (database.len(), database.modified().ok()),
+                files: [Some(database), log, index, plans].map(|file| file.map(|file| FileIdentity::of(&file))),
+            })),
+            None if is_orphaned(folder) => {
+                Err(Error::in_the_way("open", &path, "it is missing, while other files of the session are there"))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Whether there is a folder of plans.
+    pub fn has_plans(&self) -> bool {
+        self.files[3].is_some()
+    }
+
+    /// Whether each is the same file as before.
+    pub fn same_files(&self, now: &Self) -> bool {
+        self.files == now.files
+    }
+
+    /// Whether nothing was written into the database since, unless by a change of its log.
+    pub fn same_content(&self, now: &Self) -> bool {
+        self.files[0] == now.files[0] && self.content == now.content
+    }
+}
+
+/// What stands at `path`, a regular file or nothing.
+fn regular_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
+        Ok(_) => Err(Error::in_the_way("open", path, "it is not a regular file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file("open", path, &error)),
+    }
+}
+
 /// Which file a path led to when it was looked at.
-#[derive(Debug, PartialEq, Eq)]
-pub struct FileIdentity(u64, u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileIdentity(u64, u64);
 
 impl FileIdentity {
     #[cfg(unix)]
-    pub fn of(metadata: &fs::Metadata) -> Self {
+    fn of(metadata: &fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         Self(metadata.dev(), metadata.ino())
     }
 
     /// Elsewhere an open database cannot be moved away, so that any file is the same one.
     #[cfg(not(unix))]
-    pub fn of(_: &fs::Metadata) -> Self {
+    fn of(_: &fs::Metadata) -> Self {
         Self(0, 0)
     }
 }
 
 /// Whether a folder stands at `path`, or nothing. Anything else is refused; a link could lead out of the root.
-pub fn is_folder(path: &Path) -> Result<bool, Error> {
+fn is_folder(path: &Path) -> Result<bool, Error> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
         Ok(metadata) if metadata.is_symlink() => {
@@ -88,6 +169,7 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 
 /// Makes a folder and those above it, as far as they are missing, and the names of the new ones durable.
 pub fn private_folders(path: &Path) -> io::Result<()> {
+    // A link that leads nowhere is no missing folder: to make one there fails, and says so.
     let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.iter().rev() {
         match step("make folder", || private_folder(folder)) {

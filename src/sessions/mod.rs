@@ -4,15 +4,17 @@
 //! of who is connected. A session is made under a hidden name and gets its own when it is whole.
 
 mod folders;
+mod open;
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use folders::{FileIdentity, is_folder, is_hidden, last_use, private_folder, private_folders, taken};
+use folders::{Standing, is_hidden, last_use, private_folder, private_folders, taken};
+pub use open::SharedStore;
+use open::{Open, OpenSessions, is_idle};
 
 use crate::error::{Error, MissingSession};
 use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
@@ -27,9 +29,6 @@ const SUGGESTED: usize = 5;
 /// How many edits a mistyped session name may be away from one that is suggested; or two of its words are right.
 const CLOSE: usize = 4;
 
-/// How many sessions stay open at once; a further one takes the place of the one that was not used for longest.
-const OPEN_AT_ONCE: usize = 32;
-
 /// How long closing them may take when the process ends.
 const LAST_CLOSES: Duration = Duration::from_millis(150);
 
@@ -41,72 +40,13 @@ pub struct Sessions {
     open: Mutex<OpenSessions>,
 }
 
-/// The sessions that are open, each with the number of the request that last asked for it.
-#[derive(Default)]
-struct OpenSessions {
-    slots: HashMap<SessionName, (u64, Slot)>,
-    requests: u64,
-}
-
-/// Where a session is while it is open. Who opens it holds the lock, so that it is opened once and only those wait who want
-/// the same one.
-type Slot = Arc<Mutex<Option<Open>>>;
-
-/// An open session, and the database file that it has open.
-struct Open {
-    store: SharedStore,
-    database: FileIdentity,
-}
-
-impl OpenSessions {
-    /// The slot of a session.
-    fn slot(&mut self, name: &SessionName) -> Slot {
-        self.requests += 1;
-        let (asked, slot) = self.slots.entry(name.clone()).or_default();
-        *asked = self.requests;
-        Arc::clone(slot)
-    }
-
-    /// Takes out what is open beyond the bound: the sessions not asked for longest, as far as no call is using them. They
-    /// close when they are dropped, which takes time.
-    fn surplus(&mut self) -> Vec<Slot> {
-        let mut closed = Vec::new();
-        while self.slots.len() > OPEN_AT_ONCE {
-            let idle = self.slots.iter().filter(|(_, (_, slot))| is_idle(slot)).min_by_key(|(_, (asked, _))| *asked);
-            let Some(idle) = idle.map(|(name, _)| name.clone()) else { break };
-            closed.extend(self.slots.remove(&idle).map(|(_, slot)| slot));
-        }
-        closed
-    }
-}
-
-/// Whether no call is using a session or opening it.
-fn is_idle(slot: &Slot) -> bool {
-    Arc::strong_count(slot) == 1
-        && slot
-            .try_lock()
-            .is_ok_and(|open| open.as_ref().is_none_or(|session| Arc::strong_count(&session.store.0) == 1))
-}
-
-/// A store that several connections use in turn.
-#[derive(Clone)]
-pub struct SharedStore(Arc<Mutex<SessionStore>>);
-
-impl SharedStore {
-    /// The store, when its turn has come. A call that panicked has had its transaction rolled back, so that the store is
-    /// as good as before.
-    pub fn lock(&self) -> MutexGuard<'_, SessionStore> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Some of the sessions there are.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Newest use first.
     pub sessions: Vec<(SessionName, Summary)>,
     /// Those that could not be read, and why.
-    pub unreadable: Vec<(SessionName, String)>,
+    pub unreadable: Vec<(SessionName, Error)>,
     /// How many there are in all, the unreadable ones included.
     pub total: usize,
 }
@@ -173,19 +113,18 @@ impl Sessions {
     ///
     /// `SESSION_NOT_FOUND`, which suggests names that are close, `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
     pub fn store(&self, name: &SessionName) -> Result<SharedStore, Error> {
-        let database = self.database(name)?;
         let folder = self.path(name);
+        // Looked at in every call: what has taken the place of a folder or of a file would lead out of the root.
+        let standing = self.standing(name)?;
         let plans = folder.join(PLANS);
-        // Looked at in every call: a link that has taken its place would lead out of the root.
-        let whole = is_folder(&plans)?;
-        if !whole {
-            private_folders(&plans).map_err(|error| Error::file("make", &plans, &error))?;
+        if !standing.has_plans() {
+            let made = private_folder(&plans).and_then(|()| sync_folder(&folder));
+            made.map_err(|error| Error::file("make", &plans, &error))?;
         }
         let slot = self.open().slot(name);
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(session) = slot.as_ref()
-            && whole
-            && session.database == database
+        if let Some(session) = slot.as_mut()
+            && session.goes_on(&standing)
         {
             return Ok(session.store.clone());
         }
@@ -197,9 +136,22 @@ impl Sessions {
             (self.files)(plans),
             Arc::clone(&self.ids),
         )?;
-        let store = SharedStore(Arc::new(Mutex::new(store)));
-        *slot = Some(Open { store: store.clone(), database });
+        // Looked at again: opening it makes the log.
+        let session = Open::new(store, folder, self.standing(name)?);
+        let store = session.store.clone();
+        *slot = Some(session);
         Ok(store)
+    }
+
+    /// Gives up an open session whose database has failed, so that the next call opens it anew, whatever is wrong by then.
+    pub fn give_up(&self, name: &SessionName) {
+        let slot = self.open().slots.remove(name);
+        if let Some((_, slot)) = slot
+            && let Ok(mut session) = slot.try_lock()
+            && let Some(session) = session.take()
+        {
+            session.store.lock().leave_log();
+        }
     }
 
     /// Closes what is open beyond the bound, as far as no call is using it.
@@ -260,7 +212,7 @@ impl Sessions {
         for name in names.into_iter().take(most) {
             match self.summary(&name) {
                 Ok(summary) => listing.sessions.push((name, summary)),
-                Err(error) => listing.unreadable.push((name, error.to_string())),
+                Err(error) => listing.unreadable.push((name, error)),
             }
         }
         Ok(listing)
@@ -284,23 +236,13 @@ impl Sessions {
     }
 
     fn summary(&self, name: &SessionName) -> Result<Summary, Error> {
-        self.database(name)?;
+        self.standing(name)?;
         schema::summary(&self.path(name).join(schema::FILE_NAME))
     }
 
-    /// Which file a session's database is, where there is one in a folder that is really in the root.
-    fn database(&self, name: &SessionName) -> Result<FileIdentity, Error> {
-        let folder = self.path(name);
-        let path = folder.join(schema::FILE_NAME);
-        if !is_folder(&folder)? {
-            return Err(self.unknown(name));
-        }
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_file() => Ok(FileIdentity::of(&metadata)),
-            Ok(_) => Err(Error::in_the_way("open", &path, "it is not a regular file")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.unknown(name)),
-            Err(error) => Err(Error::file("open", &path, &error)),
-        }
+    /// How the files of a session stand, where there is one.
+    fn standing(&self, name: &SessionName) -> Result<Standing, Error> {
+        Standing::of(&self.path(name))?.ok_or_else(|| self.unknown(name))
     }
 
     fn unknown(&self, name: &SessionName) -> Error {
@@ -338,7 +280,7 @@ impl Sessions {
         let unreadable = |error: io::Error| Error::file("list", &self.root, &error);
         let entries = match fs::read_dir(&self.root) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !taken(&self.root) => return Ok(Vec::new()),
             Err(error) => return Err(unreadable(error)),
         };
         let mut found = Vec::new();
@@ -378,6 +320,7 @@ mod tests {
     use std::sync::{Barrier, mpsc};
     use std::thread;
 
+    use super::open::OPEN_AT_ONCE;
     use super::*;
     use crate::files::DiskPlanFiles;
     use crate::ids::fakes::ScriptedIds;

@@ -11,6 +11,7 @@ mod content;
 mod history;
 mod legacy;
 mod recovery;
+mod results;
 mod rows;
 pub mod schema;
 #[cfg(test)]
@@ -20,13 +21,14 @@ mod spelling;
 mod tests;
 mod words;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use audit::{Audit, FileList, Invariant};
 pub use history::{Found, Remembered};
+pub use results::{ActivePlan, Ending, Finished, Placed, Pulled, State};
 pub use rows::{Counts, QueuedPlan};
 pub use schema::Summary;
 
@@ -37,6 +39,7 @@ use crate::plan::{self, Plan, PlanId, Position, SessionName, Status};
 use crate::plan_text;
 use crate::steps::step;
 use content::{Content, read_back, text_for_reading};
+use recovery::Recovered;
 use rows::{active, active_id, counts, front, place, queue, record, row_of, set_text};
 
 /// How many queued plans a reply lists.
@@ -49,66 +52,7 @@ pub struct SessionStore {
     files: Box<dyn PlanFiles>,
     ids: Arc<dyn IdGenerator>,
     repaired: Vec<String>,
-}
-
-/// A plan that went into the queue.
-#[derive(Debug)]
-pub struct Placed {
-    pub id: PlanId,
-    pub path: PathBuf,
-    /// 1-based.
-    pub position: u64,
-    pub counts: Counts,
-    /// The plan that is active beside it.
-    pub active: Option<PlanId>,
-}
-
-/// The plan that became active.
-#[derive(Debug)]
-pub struct Pulled {
-    pub id: PlanId,
-    pub path: PathBuf,
-    pub goal: String,
-    /// The whole text of the plan file.
-    pub text: String,
-    pub counts: Counts,
-}
-
-/// A plan that was completed or discarded.
-#[derive(Debug)]
-pub struct Finished {
-    pub id: PlanId,
-    pub counts: Counts,
-    pub next: Option<QueuedPlan>,
-}
-
-/// How the active plan ends.
-#[derive(Debug, Clone, Copy)]
-pub enum Ending<'a> {
-    Completed { outcome: &'a str },
-    Discarded { reason: &'a str },
-}
-
-/// The active plan.
-#[derive(Debug)]
-pub struct ActivePlan {
-    pub id: PlanId,
-    pub goal: String,
-    pub path: PathBuf,
-    /// The text of the plan file or, where that cannot be read, of the database.
-    pub text: String,
-    /// Why the file cannot be read.
-    pub fault: Option<Error>,
-}
-
-/// Where a session stands.
-#[derive(Debug)]
-pub struct State {
-    pub task_description: Option<String>,
-    /// The first [`QUEUE_SHOWN`], front first.
-    pub queue: Vec<QueuedPlan>,
-    pub counts: Counts,
-    pub active: Option<ActivePlan>,
+    untidy: bool,
 }
 
 impl SessionStore {
@@ -124,11 +68,30 @@ impl SessionStore {
         ids: Arc<dyn IdGenerator>,
     ) -> Result<Self, Error> {
         let mut db = schema::open(database, &name)?;
-        let repaired = recovery::recover(&mut db, files.as_ref())?;
+        let Recovered { repaired, untidy } = recovery::recover(&mut db, files.as_ref())?;
         for repair in &repaired {
             tracing::warn!(session = %name, repair, "repaired on opening");
         }
-        Ok(Self { name, db, files, ids, repaired })
+        Ok(Self { name, db, files, ids, repaired, untidy })
+    }
+
+    /// Whether a plan file could not be put in its place or removed, so that the session is to be opened anew.
+    pub fn is_untidy(&self) -> bool {
+        self.untidy
+    }
+
+    /// Has closing the session leave the log of its database: it has failed, and the log may hold all there is.
+    pub fn leave_log(&mut self) {
+        let _ = schema::keep_log(&self.db, true);
+    }
+
+    /// Prepares closing a session whose files were moved or removed. What stands in the log is written into the database
+    /// where that is `untouched`. The log is left: SQLite would remove it by its name, under which another one may stand.
+    pub fn let_go(&mut self, untouched: bool) {
+        self.leave_log();
+        if untouched && let Err(error) = schema::write_back(&self.db) {
+            tracing::error!(session = %self.name, %error, "the log of a database that was moved cannot be written back");
+        }
     }
 
     /// What opening the session repaired; empty when asked again.
@@ -258,6 +221,7 @@ impl SessionStore {
             && let Err(error) = self.files.remove(&id, &bytes)
         {
             tracing::warn!(session = %self.name, plan = %id, %error, "the file of a finished plan stays");
+            self.untidy = true;
         }
         tracing::info!(session = %self.name, plan = %id, "plan {}", status.as_str());
         self.log_state("plan finished", &id, counts);
@@ -341,12 +305,13 @@ impl SessionStore {
     }
 
     /// Puts a file in its place, if that can be done.
-    fn publish(&self, id: &PlanId, staged: Box<dyn Staged>, seen: Option<&[u8]>) -> bool {
+    fn publish(&mut self, id: &PlanId, staged: Box<dyn Staged>, seen: Option<&[u8]>) -> bool {
         // The transaction has committed: the change stands in the row. Whoever needs the plan next takes from there what
         // has not got into the file, so that this is no failure of the call.
         let published = staged.publish(seen);
         if let Err(error) = &published {
             tracing::error!(session = %self.name, plan = %id, %error, "a plan file could not be put in place");
+            self.untidy = true;
         }
         published.is_ok()
     }
@@ -357,7 +322,10 @@ impl SessionStore {
 }
 
 fn begin(db: &mut Connection) -> Result<Transaction<'_>, Error> {
-    Ok(db.transaction_with_behavior(TransactionBehavior::Immediate)?)
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have come with a later version since the session was opened.
+    schema::check_version(&tx)?;
+    Ok(tx)
 }
 
 fn commit(tx: Transaction<'_>) -> Result<(), Error> {

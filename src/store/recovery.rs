@@ -16,7 +16,15 @@ use crate::files::{Entry, Leftover, PlanFiles};
 use crate::plan::PlanId;
 use crate::plan_text;
 
-/// Repairs the files of a session and says what was done, a short phrase each.
+/// What came of a recovery.
+pub(super) struct Recovered {
+    /// What was done, a short phrase each.
+    pub repaired: Vec<String>,
+    /// Whether something is left that the disk refused.
+    pub untidy: bool,
+}
+
+/// Repairs the files of a session.
 ///
 /// A repair that the disk refuses is logged and left for the call that needs the file: the history and the queue can be
 /// read all the same.
@@ -24,38 +32,57 @@ use crate::plan_text;
 /// # Errors
 ///
 /// `DATABASE_ERROR`.
-pub fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Vec<String>, Error> {
+pub(super) fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Recovered, Error> {
+    let mut repairs = Repairs::default();
     if in_order(&listed(files), &open_plans(db)?) {
-        return Ok(Vec::new());
+        return Ok(repairs.finished());
     }
     // Whoever stages a file holds the write lock until it commits, and what was committed stands in the row. With the lock
     // here, no temporary file is needed any more.
     let tx = begin(db)?;
-    let mut repairs = Vec::new();
     for entry in listed(files) {
-        if let Entry::Leftover(leftover) = entry
-            && let Some(said) = logged(clear(&tx, files, &leftover))?
-        {
-            repairs.push((leftover.id, said));
+        if let Entry::Leftover(leftover) = entry {
+            repairs.made(&leftover.id, clear(&tx, files, &leftover))?;
         }
     }
     let present = plan_files(listed(files));
     let open = open_plans(&tx)?;
     for id in open.difference(&present) {
-        if let Some(said) = logged(write_again(&tx, files, id))? {
-            repairs.push((id.clone(), said));
-        }
+        repairs.made(id, write_again(&tx, files, id))?;
     }
     for id in present.difference(&open) {
-        if let Some(said) = logged(remove_finished(&tx, files, id))? {
-            repairs.push((id.clone(), said));
-        }
+        repairs.made(id, remove_finished(&tx, files, id))?;
     }
-    for (id, said) in &repairs {
+    for (id, said) in &repairs.done {
         record(&tx, id, "repaired", Some(said), None)?;
     }
     commit(tx)?;
-    Ok(repairs.into_iter().map(|(_, said)| said).collect())
+    Ok(repairs.finished())
+}
+
+/// The repairs so far, a short phrase each.
+#[derive(Default)]
+struct Repairs {
+    done: Vec<(PlanId, String)>,
+    refused: bool,
+}
+
+impl Repairs {
+    /// Takes what came of one. A failure of the disk is logged; a failure of the database goes on.
+    fn made(&mut self, id: &PlanId, repair: Result<Option<String>, Error>) -> Result<(), Error> {
+        match repair {
+            Err(error @ Error::FileSystem { .. }) => {
+                tracing::error!(%error, "a plan file cannot be repaired");
+                self.refused = true;
+            }
+            repair => self.done.extend(repair?.map(|said| (id.clone(), said))),
+        }
+        Ok(())
+    }
+
+    fn finished(self) -> Recovered {
+        Recovered { repaired: self.done.into_iter().map(|(_, said)| said).collect(), untidy: self.refused }
+    }
 }
 
 /// Whether just the plans that should have a file have one, and no write is unfinished.
@@ -78,17 +105,6 @@ fn listed(files: &dyn PlanFiles) -> Vec<Entry> {
         tracing::error!(%error, "the plan files cannot be checked");
         Vec::new()
     })
-}
-
-/// A failure of the disk is logged and becomes no repair; a failure of the database goes on.
-fn logged(repair: Result<Option<String>, Error>) -> Result<Option<String>, Error> {
-    match repair {
-        Err(error @ Error::FileSystem { .. }) => {
-            tracing::error!(%error, "a plan file cannot be repaired");
-            Ok(None)
-        }
-        repair => repair,
-    }
 }
 
 /// Removes a temporary file, and brings into the plan's file what it may have been for.

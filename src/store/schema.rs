@@ -26,6 +26,9 @@ pub const FILE_NAME: &str = "session.db";
 /// The name of the log that is written ahead of it.
 pub const LOG_NAME: &str = "session.db-wal";
 
+/// The name of the index of that log, which all share who have the database open.
+pub const INDEX_NAME: &str = "session.db-shm";
+
 /// The longest path of a database that SQLite takes, in bytes: its own bound is 512, with room for what it appends.
 const LONGEST_PATH: usize = 504;
 
@@ -110,14 +113,16 @@ pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(
 pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     let mut db = connect(path)?;
     trace_sql(&mut db, name)?;
-    let version = version(&db, path)?;
+    let version = version(&db)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.set_prepared_statement_cache_capacity(64);
     set_journal(&db)?;
+    // What was read so far is in order, so that closing it may write the log back.
+    keep_log(&db, false)?;
     if version < latest() {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have been here in the meantime.
-        let from = version_of(&tx)?;
+        let from = check_version(&tx)?;
         if from < latest() {
             tracing::info!(session = %name, from, to = latest(), "migrating a session");
             migrate(&tx, path.parent().unwrap_or(path), from)?;
@@ -133,9 +138,9 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
 ///
 /// `DATABASE_ERROR`.
 pub fn summary(path: &Path) -> Result<Summary, Error> {
-    // A connection that may not write would leave the files of the log behind when it closes.
+    // A connection that may not write would leave the files of an empty log behind when it closes.
     let db = connect(path)?;
-    let counts = if version(&db, path)? == 0 {
+    let counts = if version(&db)? == 0 {
         "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
     } else {
         "queued_count, completed_count"
@@ -185,7 +190,26 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
     db.busy_handler(Some(wait))?;
+    // Where the database is not in order, its log may hold all there is: closing must not write it into the ruin. An empty
+    // log is better cleared away.
+    keep_log(&db, fs::metadata(path.with_file_name(LOG_NAME)).is_ok_and(|log| log.len() > 0))?;
     Ok(db)
+}
+
+/// Says whether closing the database leaves its log as it is, rather than to write it back and remove it.
+pub fn keep_log(db: &Connection, keep: bool) -> Result<(), Error> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep)?;
+    Ok(())
+}
+
+/// Writes the log back into the database as far as nobody is in the way, and leaves it.
+pub fn write_back(db: &Connection) -> Result<(), Error> {
+    Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?)
+}
+
+/// The failure for a database without content.
+pub fn is_empty() -> Error {
+    Error::Database(DatabaseFault::NotASession("it is empty"))
 }
 
 /// From now on a busy database is not waited for much longer, since the process is about to end: what is under way fails
@@ -224,15 +248,8 @@ fn wait(tries: i32) -> bool {
 }
 
 /// The version of a session's schema, where it is a session of a version known here.
-fn version(db: &Connection, path: &Path) -> Result<i64, Error> {
-    let found = version_of(db)?;
-    if found > latest() {
-        // Closing must not write either: what stands in the log stays there. An empty log is better cleared away.
-        if fs::metadata(path.with_file_name(LOG_NAME)).is_ok_and(|log| log.len() > 0) {
-            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        }
-        return Err(Error::Database(DatabaseFault::Newer { found, known: latest() }));
-    }
+fn version(db: &Connection) -> Result<i64, Error> {
+    let found = check_version(db)?;
     let tables: i64 = db.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('sessions', 'plans')",
         (),
@@ -249,8 +266,13 @@ fn version(db: &Connection, path: &Path) -> Result<i64, Error> {
     }
 }
 
-fn version_of(db: &Connection) -> Result<i64, Error> {
-    Ok(db.query_row("PRAGMA user_version", (), |row| row.get(0))?)
+/// The version of the schema, which must not be a later one than is known here.
+pub fn check_version(db: &Connection) -> Result<i64, Error> {
+    let found = db.prepare_cached("PRAGMA user_version")?.query_row((), |row| row.get(0))?;
+    if found > latest() {
+        return Err(Error::Database(DatabaseFault::Newer { found, known: latest() }));
+    }
+    Ok(found)
 }
 
 /// Lets a plan file follow its plan to another id. It happens before the transaction commits: after a crash in between, the

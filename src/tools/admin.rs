@@ -133,7 +133,10 @@ pub fn sessions(call: &mut Call<'_>, args: SessionsArgs) -> Result<SessionList, 
     let unreadable: Vec<UnreadableItem> = listing
         .unreadable
         .into_iter()
-        .map(|(name, error)| UnreadableItem { name: name.to_string(), error: clip(&error, each) })
+        .map(|(name, error)| {
+            let error = format!("{error} {}", error.suggestion(call.prefix()));
+            UnreadableItem { name: name.to_string(), error: clip(&error, each) }
+        })
         .collect();
     let mut tasks = Vec::new();
     let mut sessions = Vec::new();

@@ -173,6 +173,13 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Notes that the call failed. A session whose database has failed is opened anew by the next call.
+    pub fn failed(&self, error: &Error) {
+        if let (Some(opened), true) = (&self.opened, error.is_of_database()) {
+            self.connection.sessions.give_up(&opened.name);
+        }
+    }
+
     /// What opening the session or this call repaired.
     pub fn repaired(&self) -> Vec<String> {
         self.opened.as_ref().map(|opened| opened.store.lock().take_repaired()).unwrap_or_default()

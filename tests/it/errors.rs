@@ -140,7 +140,7 @@ fn a_database_of_junk_is_a_database_error_and_the_rest_goes_on() {
     let message = "The session's database failed: file is not a database.";
     assert_eq!(client.fails("admin_state", named), error(&session, "DATABASE_ERROR", message, CORRUPT));
     let listed = client.ok("admin_sessions", json!({})).fields;
-    assert_eq!(listed["unreadable"], json!([{ "name": session, "error": message }]));
+    assert_eq!(listed["unreadable"], json!([{ "name": session, "error": format!("{message} {CORRUPT}") }]));
     assert_eq!((&listed["sessions"], &listed["total"]), (&json!([]), &json!(1)));
     client.create("another");
     client.add("goal");
