@@ -144,7 +144,10 @@ impl Error {
 
     /// A failed operation on a file, before anything was changed. `doing` fits after "Cannot".
     pub fn file(doing: &'static str, path: &Path, error: &io::Error) -> Self {
-        Self::FileSystem { doing, path: path.to_owned(), reason: error.to_string(), remedy: CHECK_AND_RETRY }
+        // Some libraries wrap it, to name the path once more.
+        let inner = error.get_ref().and_then(std::error::Error::source);
+        let reason = inner.map_or_else(|| error.to_string(), ToString::to_string);
+        Self::FileSystem { doing, path: path.to_owned(), reason, remedy: CHECK_AND_RETRY }
     }
 
     /// A session would be too deep in the file system: the database takes a path of at most `most` bytes.

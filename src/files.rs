@@ -253,9 +253,14 @@ pub fn own(file: &File) -> io::Result<()> {
 
 fn remove_file(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file("remove", path, &error)),
+        // A file system that cannot be written to says so of a file that is not there, too.
+        Err(error) if !is_missing(path) => Err(Error::file("remove", path, &error)),
         _ => Ok(()),
     }
+}
+
+fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Opens a file for reading without following a link or waiting for a pipe, should one have just taken its place.

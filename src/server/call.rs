@@ -57,6 +57,8 @@ pub fn run(
             call.failed(&error);
             let session = match error {
                 Error::SessionNotFound(_) => None,
+                // What has failed is nothing of the current one.
+                Error::FileSystem { .. } | Error::Database(_) if !route.is_about_session() => None,
                 _ => call.failed_session(caller.named.as_deref()),
             };
             Ok(failure(session.as_ref(), &error, call.prefix()))

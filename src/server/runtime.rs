@@ -21,6 +21,8 @@ pub struct Signals {
 impl Signals {
     pub fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
+        // A file that grows over the limit ends the process, unless somebody listens; then the write fails like any other.
+        let _listening = signal(SignalKind::from_raw(libc::SIGXFSZ))?;
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 

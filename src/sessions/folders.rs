@@ -169,12 +169,15 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 
 /// Makes a folder and those above it, as far as they are missing, and the names of the new ones durable.
 pub fn private_folders(path: &Path) -> io::Result<()> {
-    // A link that leads nowhere is no missing folder: to make one there fails, and says so.
     let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.iter().rev() {
         match step("make folder", || private_folder(folder)) {
-            // Another process was faster.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Another process was faster, or it is a link that leads nowhere.
+                if !folder.is_dir() {
+                    return Err(io::Error::new(error.kind(), "what stands there is not a folder"));
+                }
+            }
             made => made?,
         }
     }
