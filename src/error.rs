@@ -76,9 +76,11 @@ impl Error {
         }
     }
 
-    /// Whether the database itself has failed. That somebody else is using it is no failure of it.
+    /// Whether a session's database is not what it was when it was opened. Somebody else may be using it, or the disk be
+    /// full, without that: then it is better kept open, since to open it takes room.
     pub fn is_of_database(&self) -> bool {
-        matches!(self, Self::Database(fault) if !fault.is_busy())
+        use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
+        matches!(self, Self::Database(fault) if !fault.is_busy() && !fault.is(&[DiskFull, SystemIoFailure]))
     }
 
     /// What the caller should do. `prefix` is what the names of the tools begin with.

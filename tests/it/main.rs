@@ -28,6 +28,7 @@ mod readme;
 mod refusals;
 mod repair;
 mod sharing;
+mod sick;
 #[cfg(unix)]
 mod terminal;
 mod tidy;

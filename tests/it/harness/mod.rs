@@ -24,6 +24,10 @@ pub use reply::{Reply, error, failure, only_text, plan};
 /// The program.
 const BINARY: &str = env!("CARGO_BIN_EXE_9plan");
 
+/// A user without rights.
+#[cfg(unix)]
+const NOBODY: u32 = 65_534;
+
 /// How long an answer may take before the test gives up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -58,6 +62,11 @@ impl World {
         self.root().join(session).join("session.db")
     }
 
+    /// The log that is written ahead of a session's database.
+    pub fn log(&self, session: &str) -> PathBuf {
+        self.root().join(session).join("session.db-wal")
+    }
+
     pub fn plans(&self, session: &str) -> PathBuf {
         self.root().join(session).join("plans")
     }
@@ -84,6 +93,27 @@ impl World {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", r#"umask "$1" && exec "$0""#, BINARY, mask]);
         self.launch(shell)
+    }
+
+    /// The same without the rights of an administrator, who may do anything whatever the modes of files are.
+    #[cfg(unix)]
+    pub fn unprivileged(&self) -> Launch {
+        use std::os::unix::fs::chown;
+        use std::os::unix::process::CommandExt;
+        if !rustix::process::geteuid().is_root() {
+            return self.server();
+        }
+        // The program may stand in a folder that only the administrator can enter.
+        let copy = self.home().join("9plan");
+        if !copy.exists() {
+            std::fs::copy(BINARY, &copy).unwrap();
+            for path in [self.home(), &copy] {
+                chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        let mut command = Command::new(copy);
+        command.uid(NOBODY).gid(NOBODY);
+        self.launch(command)
     }
 
     fn launch(&self, mut command: Command) -> Launch {

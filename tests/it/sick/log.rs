@@ -1,0 +1,57 @@
+//! The log of a database, taken away while the session is open.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Patient;
+use crate::harness::plan;
+use crate::model::seen::look;
+
+/// A way to take it away, or the index that belongs to it.
+type Taken = (&'static str, fn(&Path));
+
+const TAKEN: [Taken; 4] = [
+    ("log removed", |log| fs::remove_file(log).unwrap()),
+    ("log moved", |log| fs::rename(log, log.with_extension("aside")).unwrap()),
+    ("index removed", |log| fs::remove_file(log.with_file_name("session.db-shm")).unwrap()),
+    ("both removed", |log| {
+        fs::remove_file(log).unwrap();
+        fs::remove_file(log.with_file_name("session.db-shm")).unwrap();
+    }),
+];
+
+#[test]
+fn a_log_that_is_taken_away_takes_nothing_along() {
+    for (name, take) in TAKEN {
+        let mut patient = Patient::new();
+        take(&patient.world.log(&patient.session));
+        patient.is_as_it_was();
+        let (face, _) = look(&mut patient.client, &patient.world, &patient.session);
+        patient.restart();
+        assert_eq!(look(&mut patient.client, &patient.world, &patient.session), (face, 0), "{name}");
+        patient.goes_on();
+    }
+}
+
+#[test]
+fn two_servers_on_a_session_whose_log_is_taken_away_lose_nothing() {
+    for (name, take) in TAKEN {
+        let mut patient = Patient::new();
+        let named = json!({ "session_name": patient.session });
+        let mut other = patient.world.client();
+        other.ok("session_resume", named.clone());
+        take(&patient.world.log(&patient.session));
+        for goal in ["one", "other", "third", "fourth"] {
+            let added = patient.named(plan(goal));
+            patient.client.ok("queue_add", added);
+            other.ok("queue_add", plan(goal));
+        }
+        assert!(other.exit().status.success());
+        patient.restart();
+        let state = patient.client.ok("admin_state", named).fields;
+        assert_eq!((&state["queue_length"], &state["file_db_match"]), (&json!(10), &json!(true)), "{name}");
+        look(&mut patient.client, &patient.world, &patient.session);
+    }
+}

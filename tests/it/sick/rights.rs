@@ -1,0 +1,117 @@
+//! Folders and files without the rights that are needed.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::Patient;
+use crate::harness::{World, plan};
+
+fn chmod(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// A patient whose server has no rights but those that the modes give: not those of an administrator.
+fn patient() -> Patient {
+    let world = World::new();
+    let client = world.unprivileged().start();
+    Patient::of(world, client)
+}
+
+impl Patient {
+    fn restart_unprivileged(&mut self) {
+        let client = self.world.unprivileged().start();
+        drop(std::mem::replace(&mut self.client, client));
+    }
+}
+
+#[test]
+fn a_root_that_cannot_be_written_to_takes_no_new_session_and_all_else_goes_on() {
+    let mut patient = patient();
+    chmod(&patient.world.root(), 0o500);
+    let text = patient.client.fails("session_create", json!({}));
+    assert!(text.starts_with("[Session: none] Error: FILE_SYSTEM_ERROR\n\nCannot make "), "{text}");
+    assert!(
+        text.contains("\n\nSuggested action: Nothing was changed. See that the folder exists, is writable"),
+        "{text}"
+    );
+    patient.is_as_it_was();
+    chmod(&patient.world.root(), 0o700);
+    patient.client.create("t");
+}
+
+#[test]
+fn plans_that_cannot_be_written_to_take_no_new_file() {
+    let mut patient = patient();
+    let plans = patient.world.plans(&patient.session);
+    chmod(&plans, 0o500);
+    for (tool, arguments) in [("queue_add", plan("goal")), ("plan_defer", json!({ "reason": "r" }))] {
+        let text = patient.fails(tool, arguments, "FILE_SYSTEM_ERROR");
+        assert!(text.starts_with(&format!("Cannot write to {}: Permission denied", plans.display())), "{text}");
+    }
+    patient.rest_goes_on(false);
+    // What is finished is in the database; its file is removed as soon as that can be done.
+    let outcome = patient.named(json!({ "outcome": "o" }));
+    let id = patient.client.ok("plan_complete", outcome).str("plan_id").to_owned();
+    assert!(patient.world.plan_file(&patient.session, &id).exists());
+    chmod(&plans, 0o700);
+    let checked = patient.named(json!({}));
+    let checked = patient.client.ok("admin_validate", checked).fields;
+    assert_eq!(
+        (&checked["valid"], &checked["repaired"]),
+        (&json!(true), &json!([format!("removed the file of completed plan {id}")]))
+    );
+    assert!(!patient.world.plan_file(&patient.session, &id).exists());
+}
+
+#[test]
+fn plans_or_a_session_that_cannot_be_looked_into_are_said_to_be_so() {
+    for restarted in [false, true] {
+        let mut patient = patient();
+        if restarted {
+            patient.restart_unprivileged();
+        }
+        let plans = patient.world.plans(&patient.session);
+        chmod(&plans, 0o000);
+        for (tool, arguments) in [("queue_add", plan("goal")), ("plan_complete", json!({ "outcome": "o" }))] {
+            let text = patient.fails(tool, arguments, "FILE_SYSTEM_ERROR");
+            assert!(text.contains("Permission denied"), "{text}");
+        }
+        patient.rest_goes_on(false);
+        chmod(&plans, 0o700);
+        patient.is_as_it_was();
+
+        let folder = patient.world.root().join(&patient.session);
+        chmod(&folder, 0o000);
+        patient.every_tool_fails("FILE_SYSTEM_ERROR", "Permission denied");
+        patient.rest_goes_on(true);
+        chmod(&folder, 0o700);
+        patient.goes_on();
+    }
+}
+
+#[test]
+fn a_database_that_cannot_be_read_is_said_to_be_so() {
+    let mut patient = patient();
+    patient.restart_unprivileged();
+    let path = patient.world.database(&patient.session);
+    chmod(&path, 0o000);
+    patient.every_tool_fails("DATABASE_ERROR", "unable to open database file");
+    patient.rest_goes_on(true);
+    chmod(&path, 0o600);
+    patient.is_as_it_was();
+}
+
+#[test]
+fn a_session_that_was_opened_while_it_could_not_be_written_to_can_be_written_to_afterwards() {
+    let mut patient = patient();
+    patient.restart_unprivileged();
+    let path = patient.world.database(&patient.session);
+    chmod(&path, 0o400);
+    let text = patient.fails("queue_add", plan("goal"), "DATABASE_ERROR");
+    assert!(text.contains("session.db") && text.contains("can be read and written"), "{text}");
+    chmod(&path, 0o600);
+    patient.is_as_it_was();
+}
