@@ -49,12 +49,19 @@ pub fn run(
     // A call that panicked has changed nothing of a connection but its current session.
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given)?;
-        (route.run)(&mut call, checked)
+        match (route.run)(&mut call, checked.clone()) {
+            // Nothing was changed, and the session may have been opened when it was not as it is now.
+            Err(error) if error.is_of_database() => {
+                tracing::warn!(%error, "the database has failed, opening the session anew");
+                call.give_up();
+                (route.run)(&mut call, checked)
+            }
+            ran => ran,
+        }
     }));
     match ran {
         Ok(Ok(reply)) => Ok(success(call.session_name().as_ref(), call.repaired(), reply)),
         Ok(Err(error)) => {
-            call.failed(&error);
             let session = match error {
                 Error::SessionNotFound(_) => None,
                 // What has failed is nothing of the current one.

@@ -7,14 +7,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::transport::StdioReader;
-use tokio::io::{AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::message::LONGEST;
 use super::skim::Skim;
 
 /// How many lines are written together at most.
@@ -24,8 +22,10 @@ const TOGETHER: usize = 64;
 const PIECE: usize = 16 * 1024;
 
 /// The lines that come in.
-pub struct Input {
-    reader: BufReader<StdioReader>,
+pub struct Input<R> {
+    reader: BufReader<R>,
+    /// The longest line that is given whole, in bytes.
+    longest: usize,
     /// What there is of the line so far.
     line: Vec<u8>,
     /// What there is of it in short, where it is too long.
@@ -38,9 +38,10 @@ pub enum Line {
     TooLong(Skim),
 }
 
-impl Input {
-    pub fn new(reader: StdioReader) -> Self {
-        Self { reader: BufReader::new(reader), line: Vec::new(), long: None }
+impl<R: AsyncRead + Unpin> Input<R> {
+    /// Lines of up to `longest` bytes, and longer ones in short.
+    pub fn new(reader: R, longest: usize) -> Self {
+        Self { reader: BufReader::new(reader), longest, line: Vec::new(), long: None }
     }
 
     /// The next line; none at the end of the input, which ends the last line too. Nothing is lost where this is dropped
@@ -63,7 +64,7 @@ impl Input {
             let read = part.len() + usize::from(end.is_some());
             if let Some(skim) = &mut self.long {
                 skim.read(part);
-            } else if self.line.len() + part.len() > LONGEST {
+            } else if self.line.len() + part.len() > self.longest {
                 let mut skim = Skim::default();
                 skim.read(&std::mem::take(&mut self.line));
                 skim.read(part);

@@ -77,7 +77,7 @@ pub fn read(text: &[u8]) -> Vec<Incoming> {
     if text.len() > MOST_VALUES && parts(text) > MOST_VALUES {
         return vec![Incoming::Refused(Refusal::invalid(id(text), "more values than any message has"))];
     }
-    let batch = if text.starts_with(b"[") { batch(text).or_else(|| batch(mended(text).as_bytes())) } else { None };
+    let batch = if text.starts_with(b"[") { batch(String::from_utf8_lossy(text).as_bytes()) } else { None };
     batch.unwrap_or_else(|| vec![read_one(text)])
 }
 
@@ -110,8 +110,8 @@ fn parsed(text: &[u8]) -> Result<Value, Refusal> {
         return Ok(value);
     }
     let mended = mended(text);
-    match serde_json::from_str(&mended) {
-        Ok(_) if id(text) != id(mended.as_bytes()) => Err(Refusal::invalid(id(text), "the id is not Unicode text")),
+    match serde_json::from_str::<Value>(&mended) {
+        Ok(value) if is_replaced(&value["id"]) => Err(Refusal::invalid(id(text), "the id is not Unicode text")),
         Ok(value) => {
             tracing::warn!("a message had characters that are not Unicode; they were replaced");
             Ok(value)
@@ -159,6 +159,8 @@ fn fault(message: &Value) -> Option<Fault> {
         Some(Fault::Request("method must be a string"))
     } else if !fields.get("id").is_none_or(is_id) {
         Some(Fault::Request("the id must be a string of up to 8 KiB or a signed whole number of 64 bits"))
+    } else if has("result") || has("error") {
+        Some(Fault::Request("neither a request nor a notification"))
     } else if !object_or_none(params) {
         Some(Fault::Params("params must be an object"))
     } else if !object_or_none(meta) {
@@ -168,6 +170,11 @@ fn fault(message: &Value) -> Option<Fault> {
     } else {
         None
     }
+}
+
+/// Whether an id may have had another character where now one stands for it.
+fn is_replaced(id: &Value) -> bool {
+    id.as_str().is_some_and(|id| id.contains(char::REPLACEMENT_CHARACTER))
 }
 
 fn is_id(id: &Value) -> bool {
@@ -260,9 +267,22 @@ mod tests {
 
     #[test]
     fn an_id_that_would_be_changed_is_refused_with_the_id_that_was_given() {
-        let text = br#"{"jsonrpc":"2.0","id":"\ud800","method":"ping"}"#;
-        let expected = refused(Some(r#""\ud800""#), -32600, "Invalid Request: the id is not Unicode text");
-        assert_eq!(read(text), [expected]);
+        let message = |name: &str, id: &str| format!(r#"{{"jsonrpc":"2.0","{name}":{id},"method":"ping"}}"#);
+        let expected = |id| refused(id, -32600, "Invalid Request: the id is not Unicode text");
+        let id = r#""\ud800""#;
+        for name in ["id", r"\u0069d"] {
+            assert_eq!(read(message(name, id).as_bytes()), [expected(Some(id))]);
+        }
+        let long = format!("\"{}\"", r"\ud800".repeat(LONGEST_ID / 6 + 1));
+        assert_eq!(read(message("id", &long).as_bytes()), [expected(None)], "as it is written it is too long");
+        let batch = [b"[", message("id", id).as_bytes(), b",\"\xff\"]"].concat();
+        assert_eq!(read(&batch)[0], expected(Some(id)));
+    }
+
+    #[test]
+    fn what_has_a_method_is_no_answer_too() {
+        let text = br#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#;
+        assert_eq!(read(text), [refused(Some("1"), -32600, "Invalid Request: neither a request nor a notification")]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{Input, Line, Output};
-use super::message::{self, Incoming, Refusal};
+use super::message::{self, Incoming, LONGEST, Refusal};
 use crate::sessions::Sessions;
 
 /// How long after the end of the input nothing may happen: no further answer, and nothing of it read. A client that is gone
@@ -30,7 +30,7 @@ const MOST_UNREAD: usize = 32 * 1024 * 1024;
 
 /// A client that writes to our input and reads our output.
 pub struct Pipe {
-    input: Input,
+    input: Input<StdioReader>,
     output: Output,
     /// What was read and is not taken up yet.
     waiting: VecDeque<Value>,
@@ -51,7 +51,7 @@ impl Pipe {
         given_up: CancellationToken,
     ) -> Self {
         Self {
-            input: Input::new(reader),
+            input: Input::new(reader, LONGEST),
             output: Output::new(writer),
             waiting: VecDeque::new(),
             unanswered: HashSet::new(),

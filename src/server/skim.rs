@@ -16,8 +16,8 @@ pub struct Skim {
     string: Within,
     /// The name or the value that is being read, where it is directly in the message.
     token: Vec<u8>,
-    /// The name whose value is being read, with its quotes.
-    name: Vec<u8>,
+    /// The name whose value is being read.
+    name: String,
     id: Option<Vec<u8>>,
     asks: bool,
     answers: bool,
@@ -82,12 +82,17 @@ impl Skim {
                 self.depth = self.depth.saturating_sub(1);
             }
             b':' if self.depth == 1 => {
-                self.name = std::mem::take(&mut self.token);
-                self.asks |= self.name == b"\"method\"";
-                self.answers |= self.name == b"\"result\"" || self.name == b"\"error\"";
+                self.name = serde_json::from_slice(&self.take_token()).unwrap_or_default();
+                self.asks |= self.name == "method";
+                self.answers |= self.name == "result" || self.name == "error";
             }
             b',' if self.depth == 1 => self.end_value(),
-            b' ' | b'\t' | b'\r' | b'\n' => {}
+            b' ' | b'\t' | b'\r' | b'\n' => {
+                // What it parts is not one value.
+                if self.token.last().is_some_and(|last| *last != b' ') {
+                    self.keep(b' ');
+                }
+            }
             _ => self.keep(byte),
         }
     }
@@ -99,9 +104,16 @@ impl Skim {
         }
     }
 
+    /// The name or the value that was read, without what follows it.
+    fn take_token(&mut self) -> Vec<u8> {
+        let mut token = std::mem::take(&mut self.token);
+        token.truncate(token.trim_ascii_end().len());
+        token
+    }
+
     fn end_value(&mut self) {
-        let value = std::mem::take(&mut self.token);
-        if std::mem::take(&mut self.name) == b"\"id\"" {
+        let value = self.take_token();
+        if std::mem::take(&mut self.name) == "id" {
             self.id = Some(value);
         }
     }
@@ -131,6 +143,7 @@ mod tests {
             (r#"{"id":1,"id":2}"#, Some("2")),
             (r#"{"id":"a\"},\\","method":"m"}"#, Some(r#""a\"},\\""#)),
             (r#"{"id":"\ud800","method":"m"}"#, Some(r#""\ud800""#)),
+            (r#"{"\u0069d":1.50,"m\u0065thod":"m","result":1}"#, Some("1.50")),
             // Broken, but not before the id.
             (r#"{"id":7,"method":"pi"#, Some("7")),
             (r#"{"id":7,"method":}"#, Some("7")),
@@ -148,6 +161,7 @@ mod tests {
             (r#"{"id":[7]}"#, None),
             (r#"{"id":07}"#, None),
             (r#"{"id":,"method":"m"}"#, None),
+            (r#"{"id":1 2,"method":"m"}"#, None),
             (r#"{"ID":7,"_id":7,"params":{"id":7}}"#, None),
             (r#"[{"id":7}]"#, None),
             (r#""id":7"#, None),

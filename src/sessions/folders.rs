@@ -125,19 +125,20 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
 
 /// Which file a path led to when it was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileIdentity(u64, u64);
+struct FileIdentity(u64, u64, Option<SystemTime>);
 
 impl FileIdentity {
     #[cfg(unix)]
     fn of(metadata: &fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
-        Self(metadata.dev(), metadata.ino())
+        // A number is soon another file's, which was not made at the same time.
+        Self(metadata.dev(), metadata.ino(), metadata.created().ok())
     }
 
     /// Elsewhere an open database cannot be moved away, so that any file is the same one.
     #[cfg(not(unix))]
     fn of(_: &fs::Metadata) -> Self {
-        Self(0, 0)
+        Self(0, 0, None)
     }
 }
 
@@ -172,14 +173,13 @@ pub fn private_folders(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     for folder in missing.iter().rev() {
         match step("make folder", || private_folder(folder)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Another process was faster, or it is a link that leads nowhere.
-                if !folder.is_dir() {
-                    return Err(io::Error::new(error.kind(), "what stands there is not a folder"));
-                }
-            }
+            // Another process was faster, or it is a link that leads nowhere.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made?,
         }
+    }
+    if !path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "what stands there is not a folder"));
     }
     missing.iter().filter_map(|folder| folder.parent()).try_for_each(sync_folder)
 }

@@ -230,7 +230,10 @@ impl Sessions {
 
     /// The failure to tell a caller that names no session and has none in use.
     pub fn none_current(&self) -> Error {
-        let mut recent = self.by_last_use().unwrap_or_default();
+        let mut recent = match self.by_last_use() {
+            Ok(recent) => recent,
+            Err(unreadable) => return unreadable,
+        };
         recent.truncate(SUGGESTED);
         Error::SessionNotFound(MissingSession::NoneCurrent { recent })
     }
@@ -246,7 +249,10 @@ impl Sessions {
     }
 
     fn unknown(&self, name: &SessionName) -> Error {
-        let mut recent = self.by_last_use().unwrap_or_default();
+        let mut recent = match self.by_last_use() {
+            Ok(recent) => recent,
+            Err(unreadable) => return unreadable,
+        };
         let mut close: Vec<(usize, SessionName)> = recent
             .iter()
             .map(|other| (strsim::osa_distance(name.as_str(), other.as_str()), other.clone()))

@@ -173,9 +173,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Notes that the call failed. A session whose database has failed is opened anew by the next call.
-    pub fn failed(&self, error: &Error) {
-        if let (Some(opened), true) = (&self.opened, error.is_of_database()) {
+    /// Gives up the session that the call has opened, so that it is opened anew.
+    pub fn give_up(&mut self) {
+        if let Some(opened) = self.opened.take() {
             self.connection.sessions.give_up(&opened.name);
         }
     }

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::Patient;
+use crate::calls::tools_with_a_session;
 
 /// Puts something where nothing is.
 type Put = fn(&Path);
@@ -71,10 +72,9 @@ fn what_stands_in_the_place_of_a_folder_or_of_the_database_is_refused() {
                     patient.restart();
                 }
                 let place: PathBuf = patient.world.database(&patient.session).with_file_name(name);
-                replaced(&mut patient, &place, thing, |patient, what| {
+                replaced(&mut patient, &place, thing, |patient, _| {
                     patient.every_tool_fails("FILE_SYSTEM_ERROR", &format!("{name}: it is "));
                     patient.rest_goes_on(true);
-                    let _ = what;
                 });
                 patient.is_as_it_was();
             }
@@ -94,6 +94,27 @@ fn a_session_that_is_a_link_is_refused() {
         replaced(&mut patient, &place, link, |patient, _| {
             patient.every_tool_fails("FILE_SYSTEM_ERROR", "it is a symbolic link, which is not followed");
             patient.rest_goes_on(true);
+        });
+        patient.is_as_it_was();
+    }
+}
+
+#[test]
+fn something_else_in_the_place_of_the_root_is_said_to_be_there() {
+    for thing in [FILE, DANGLING, PIPE] {
+        let mut patient = Patient::new();
+        let root = patient.world.root();
+        replaced(&mut patient, &root, thing, |patient, name| {
+            for (tool, arguments) in tools_with_a_session() {
+                let arguments = patient.named(arguments);
+                let text = patient.client.fails(tool, arguments);
+                assert!(text.contains("Error: FILE_SYSTEM_ERROR\n\nCannot "), "{name}: {tool}: {text}");
+            }
+            let text = patient.client.fails("admin_sessions", json!({}));
+            assert!(text.starts_with("[Session: none] Error: FILE_SYSTEM_ERROR\n\nCannot list "), "{name}: {text}");
+            let text = patient.client.fails("session_create", json!({}));
+            let message = format!("Cannot make {}: what stands there is not a folder", patient.world.root().display());
+            assert!(text.starts_with(&format!("[Session: none] Error: FILE_SYSTEM_ERROR\n\n{message}\n")), "{text}");
         });
         patient.is_as_it_was();
     }
