@@ -1,6 +1,7 @@
 //! What the README promises, beside the table of tools, which `contract` holds.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -63,4 +64,20 @@ fn the_configuration_of_every_client_is_there_and_reads() {
 fn the_gate_runs_the_test_command_of_the_readme() {
     assert!(blocks("sh")[0].lines().any(|line| line == "cargo test"));
     assert!(include_str!("../../.ci/run").lines().any(|line| line.starts_with("cargo test")));
+}
+
+#[test]
+fn the_readme_names_every_fuzz_target_and_each_is_made_of_sources_that_are_there() {
+    let manifest = include_str!("../fuzz/Cargo.toml");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz");
+    for target in ["line", "message", "plan", "query"] {
+        assert!(README.contains(&format!("`{target}`")), "{target}");
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{target}.rs\"")), "{target}");
+        assert!(folder.join(format!("fuzz_targets/{target}.rs")).is_file(), "{target}");
+    }
+    let paths = include_str!("../fuzz/src/lib.rs").lines().filter_map(|line| line.strip_prefix("#[path = \"../"));
+    for path in paths {
+        let path = path.trim_end_matches("\"]");
+        assert!(folder.join(path).is_file(), "{path}");
+    }
 }
