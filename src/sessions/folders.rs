@@ -168,6 +168,23 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives the log of a database and its index the rights that the database has. SQLite makes them with those that it had at
+/// the time, so that a database that could only be read for a while would stay so.
+pub fn mend_rights(folder: &Path) {
+    #[cfg(unix)]
+    if let Ok(database) = fs::metadata(folder.join(schema::FILE_NAME)) {
+        for name in [schema::LOG_NAME, schema::INDEX_NAME] {
+            let path = folder.join(name);
+            if fs::symlink_metadata(&path).is_ok_and(|file| file.permissions() != database.permissions()) {
+                // Where that cannot be done, opening the database says what is wrong.
+                let _ = fs::set_permissions(path, database.permissions());
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+}
+
 /// Makes a folder and those above it, as far as they are missing, and the names of the new ones durable.
 pub fn private_folders(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();

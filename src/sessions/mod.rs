@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use folders::{Standing, is_hidden, last_use, private_folder, private_folders, taken};
+use folders::{Standing, is_hidden, last_use, mend_rights, private_folder, private_folders, taken};
 pub use open::SharedStore;
 use open::{Open, OpenSessions, is_idle};
 
@@ -130,6 +130,7 @@ impl Sessions {
         }
         // Somebody may have moved the session or its files away: opened again, it is what stands there now, put in order.
         *slot = None;
+        mend_rights(&folder);
         let store = SessionStore::open(
             name.clone(),
             &folder.join(schema::FILE_NAME),

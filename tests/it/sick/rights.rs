@@ -106,14 +106,21 @@ fn a_database_that_cannot_be_read_is_said_to_be_so() {
 
 #[test]
 fn a_session_that_was_opened_while_it_could_not_be_written_to_can_be_written_to_afterwards() {
-    let mut patient = patient();
-    patient.restart_unprivileged();
-    let path = patient.world.database(&patient.session);
-    chmod(&path, 0o400);
-    let text = patient.fails("queue_add", plan("goal"), "DATABASE_ERROR");
-    assert!(text.contains("session.db") && text.contains("can be read and written"), "{text}");
-    let state = patient.named(json!({}));
-    patient.client.ok("admin_state", state);
-    chmod(&path, 0o600);
-    patient.goes_on();
+    for killed in [false, true] {
+        let mut patient = patient();
+        if killed {
+            patient.restart_unprivileged();
+        } else {
+            let client = patient.world.unprivileged().start();
+            assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+        }
+        let path = patient.world.database(&patient.session);
+        chmod(&path, 0o400);
+        let text = patient.fails("queue_add", plan("goal"), "DATABASE_ERROR");
+        assert!(text.contains("session.db") && text.contains("can be read and written"), "{text}");
+        let state = patient.named(json!({}));
+        patient.client.ok("admin_state", state);
+        chmod(&path, 0o600);
+        patient.goes_on();
+    }
 }
