@@ -49,12 +49,16 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
+        // What nobody has touched may be closed by SQLite as it likes.
         let now = Standing::of(&self.folder).ok().flatten();
-        if !now.as_ref().is_some_and(|now| self.standing.same_files(now)) {
-            // Whoever has moved or removed the log did not mean to lose what is in it; but a database that was written to
-            // by somebody else is not to be written over.
-            let untouched = now.is_some_and(|now| self.standing.same_content(&now));
-            self.store.lock().let_go(untouched);
+        let same_files = now.as_ref().is_some_and(|now| self.standing.same_files(now));
+        let same_content = now.is_some_and(|now| self.standing.same_content(&now));
+        if !same_content {
+            // Another process may just have written its log back. Or the database was spoiled, or replaced in its place.
+            self.store.lock().leave_log();
+        } else if !same_files {
+            // Whoever has moved or removed the log did not mean to lose what is in it.
+            self.store.lock().save_log();
         }
     }
 }

@@ -75,21 +75,22 @@ impl SessionStore {
         Ok(Self { name, db, files, ids, repaired, untidy })
     }
 
-    /// Whether a plan file could not be put in its place or removed, so that the session is to be opened anew.
+    /// Whether something could not be put in order or is damaged, so that the session is to be opened anew.
     pub fn is_untidy(&self) -> bool {
         self.untidy
     }
 
-    /// Has closing the session leave the log of its database: it has failed, and the log may hold all there is.
+    /// Has closing the session leave the log of its database as it is: the database may not be in order, and the log hold
+    /// all there is.
     pub fn leave_log(&mut self) {
         let _ = schema::keep_log(&self.db, true);
     }
 
-    /// Prepares closing a session whose files were moved or removed. What stands in the log is written into the database
-    /// where that is `untouched`. The log is left: SQLite would remove it by its name, under which another one may stand.
-    pub fn let_go(&mut self, untouched: bool) {
+    /// Writes the log, which was moved or removed, into the database. Closing the session then leaves what stands in the
+    /// log's place: SQLite would remove it by its name.
+    pub fn save_log(&mut self) {
         self.leave_log();
-        if untouched && let Err(error) = schema::write_back(&self.db) {
+        if let Err(error) = schema::write_back(&self.db) {
             tracing::error!(session = %self.name, %error, "the log of a database that was moved cannot be written back");
         }
     }
@@ -292,7 +293,10 @@ impl SessionStore {
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR` where the checks cannot be made.
     pub fn audit(&mut self) -> Result<Audit, Error> {
         let view = self.db.transaction()?;
-        audit::audit(&view, self.files.as_ref())
+        let audit = audit::audit(&view, self.files.as_ref())?;
+        // A spoiled page stays in memory after it was mended on disk.
+        self.untidy |= !audit.holds(Invariant::SoundDatabase);
+        Ok(audit)
     }
 
     /// The plan files by name, and whether they are those of the plans that should have one.

@@ -4,6 +4,9 @@ use std::fs;
 
 use super::{Patient, replace};
 
+/// The size of a page of a database, in bytes.
+const PAGE: usize = 4_096;
+
 /// What is wrong with a database, made from the right one, and what is said of it.
 type Spoiled = (&'static str, fn(&[u8]) -> Vec<u8>, &'static str);
 
@@ -57,9 +60,7 @@ fn a_database_that_was_spoiled_and_mended_in_its_place_is_as_before() {
         let path = patient.world.database(&patient.session);
         let content = fs::read(&path).unwrap();
         fs::write(&path, spoil(&content)).unwrap();
-        // Whether it is noticed depends on what is read.
-        let resumed = patient.named(serde_json::json!({}));
-        patient.client.call("session_resume", resumed);
+        patient.every_call_is_answered();
         fs::write(&path, content).unwrap();
         patient.is_as_it_was();
     }
@@ -123,5 +124,33 @@ fn a_later_schema_is_refused_by_a_server_that_has_the_session_open() {
     }
     database.pragma_update(None, "user_version", known).unwrap();
     drop(database);
+    patient.is_as_it_was();
+}
+
+#[test]
+fn a_page_that_was_spoiled_and_mended_is_as_before() {
+    let mut patient = Patient::new();
+    let client = patient.world.client();
+    assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+    let path = patient.world.database(&patient.session);
+    let content = fs::read(&path).unwrap();
+    let mut spoiled = content.clone();
+    spoiled[2 * PAGE..].fill(b'x');
+    fs::write(&path, spoiled).unwrap();
+    patient.every_call_is_answered();
+    fs::write(&path, content).unwrap();
+    patient.is_as_it_was();
+}
+
+#[test]
+fn a_session_that_is_closed_after_its_database_was_spoiled_keeps_its_log() {
+    let mut patient = Patient::new();
+    let (path, log) = (patient.world.database(&patient.session), patient.world.log(&patient.session));
+    let (content, logged) = (fs::read(&path).unwrap(), fs::read(&log).unwrap());
+    fs::write(&path, b"junk ".repeat(content.len() / 5)).unwrap();
+    let client = patient.world.client();
+    assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+    assert!(fs::read(&log).unwrap() == logged);
+    fs::write(&path, content).unwrap();
     patient.is_as_it_was();
 }
