@@ -53,12 +53,12 @@ pub trait PlanFiles: Send {
     /// `FILE_SYSTEM_ERROR`.
     fn list(&self) -> Result<Vec<Entry>, Error>;
 
-    /// Removes a temporary file, if it is there. Whoever staged it then publishes nothing.
+    /// Removes a temporary file, and says whether it was there. Whoever staged it then publishes nothing.
     ///
     /// # Errors
     ///
     /// `FILE_SYSTEM_ERROR`.
-    fn abandon(&self, leftover: &Leftover) -> Result<(), Error>;
+    fn abandon(&self, leftover: &Leftover) -> Result<bool, Error>;
 }
 
 /// A text that is on disk, but not yet in its place.
@@ -149,7 +149,7 @@ impl PlanFiles for DiskPlanFiles {
         if Self::read_file(&path)?.as_deref() != Some(expected) {
             return Ok(());
         }
-        step("remove", || remove_file(&path))
+        step("remove", || remove_file(&path)).map(drop)
     }
 
     fn list(&self) -> Result<Vec<Entry>, Error> {
@@ -165,7 +165,7 @@ impl PlanFiles for DiskPlanFiles {
         Ok(entries)
     }
 
-    fn abandon(&self, leftover: &Leftover) -> Result<(), Error> {
+    fn abandon(&self, leftover: &Leftover) -> Result<bool, Error> {
         step("abandon", || remove_file(&self.folder.join(&leftover.name)))
     }
 }
@@ -251,11 +251,13 @@ pub fn own(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_file(path: &Path) -> Result<(), Error> {
+/// Removes a file, and says whether there was one.
+fn remove_file(path: &Path) -> Result<bool, Error> {
     match fs::remove_file(path) {
+        Ok(()) => Ok(true),
         // A file system that cannot be written to says so of a file that is not there, too.
         Err(error) if !is_missing(path) => Err(Error::file("remove", path, &error)),
-        _ => Ok(()),
+        Err(_) => Ok(false),
     }
 }
 
@@ -386,11 +388,12 @@ pub mod fakes {
             Ok(folder.files.keys().cloned().map(Entry::Plan).chain(leftovers).collect())
         }
 
-        fn abandon(&self, leftover: &Leftover) -> Result<(), Error> {
-            if self.0.lock().unwrap().staged.contains_key(&leftover.name) {
+        fn abandon(&self, leftover: &Leftover) -> Result<bool, Error> {
+            let there = self.0.lock().unwrap().staged.contains_key(&leftover.name);
+            if there {
                 self.at(Step::Remove)?.staged.remove(&leftover.name);
             }
-            Ok(())
+            Ok(there)
         }
     }
 }
@@ -445,7 +448,9 @@ mod tests {
         let files = DiskPlanFiles::new(folder.path().to_owned());
         let id = PlanId::exact("k7f3m").unwrap();
         let staged = files.stage(&id, "new").unwrap();
-        files.abandon(&Leftover::of(&id, staged.name().to_owned()).unwrap()).unwrap();
+        let leftover = Leftover::of(&id, staged.name().to_owned()).unwrap();
+        assert!(files.abandon(&leftover).unwrap());
+        assert!(!files.abandon(&leftover).unwrap());
         staged.publish(None).unwrap();
         assert_eq!(files.list().unwrap(), []);
     }

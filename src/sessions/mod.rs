@@ -21,7 +21,7 @@ use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
 use crate::ids::IdGenerator;
 use crate::plan::SessionName;
 use crate::steps::step;
-use crate::store::{SessionStore, Summary, schema};
+use crate::store::{SessionStore, Summary, schema, waiting};
 
 /// How many sessions an error names.
 const SUGGESTED: usize = 5;
@@ -180,17 +180,17 @@ impl Sessions {
 
     /// Says since when the call that this thread now works on counts as waiting for a database.
     pub fn wait_since(start: Instant) {
-        schema::wait_since(start);
+        waiting::wait_since(start);
     }
 
     /// Whether the call that this thread works on gave up waiting for a database.
     pub fn waited_in_vain() -> bool {
-        schema::waited_in_vain()
+        waiting::waited_in_vain()
     }
 
     /// From now on nobody in this process waits long for a database that another one holds: the process is about to end.
     pub fn stop_waiting() {
-        schema::stop_waiting();
+        waiting::stop_waiting();
     }
 
     /// Notes that a session is in use now, for the order in which sessions are listed.

@@ -18,6 +18,8 @@ pub(super) struct Content {
     pub file: Option<Vec<u8>>,
     /// The note that the plan has and the file has not, so that the file is to be written again.
     pub missing_note: Option<String>,
+    /// Whether the last change of the file was just about to be published: a file that is missing is not lost.
+    pub overtaken: bool,
 }
 
 /// Reads a plan for a transition, which holds the write lock. Of a change that was committed and not published, by this
@@ -32,10 +34,11 @@ pub(super) fn read_back(
     id: &PlanId,
     stored: Plan,
 ) -> Result<Content, Error> {
-    if let (Some(leftover), _) = unfinished(tx, id)? {
-        files.abandon(&leftover)?;
-    }
-    content_of(tx, files, id, stored)
+    let overtaken = match unfinished(tx, id)? {
+        (Some(leftover), _) => files.abandon(&leftover)?,
+        (None, _) => false,
+    };
+    Ok(Content { overtaken, ..content_of(tx, files, id, stored)? })
 }
 
 /// The same where somebody may still publish a change.
@@ -55,7 +58,7 @@ pub(super) fn content_of(
     if let Some(note) = &missing_note {
         plan.add_note(note);
     }
-    Ok(Content { plan, file, missing_note })
+    Ok(Content { plan, file, missing_note, overtaken: false })
 }
 
 /// A plan's file as text, or its stored text and, if there is a file, why it cannot be read.

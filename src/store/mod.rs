@@ -19,8 +19,10 @@ mod search_tests;
 mod spelling;
 #[cfg(test)]
 mod tests;
+pub mod waiting;
 mod words;
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,6 +43,7 @@ use crate::steps::step;
 use content::{Content, read_back, text_for_reading};
 use recovery::Recovered;
 use rows::{active, active_id, counts, front, place, queue, record, row_of, set_text};
+use waiting::Place;
 
 /// How many queued plans a reply lists.
 pub const QUEUE_SHOWN: usize = 100;
@@ -118,7 +121,7 @@ impl SessionStore {
         record(&tx, &id, "created", None, by)?;
         let counts = counts(&tx)?;
         let active = active_id(&tx)?;
-        commit(tx)?;
+        tx.commit()?;
         self.publish(&id, staged, None);
         self.log_state("plan added", &id, counts);
         Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active })
@@ -139,7 +142,8 @@ impl SessionStore {
             let ever_queued = tx.query_row("SELECT EXISTS (SELECT 1 FROM plans)", (), |row| row.get(0))?;
             return Err(Error::QueueEmpty { completed: counts(&tx)?.completed, ever_queued });
         };
-        let Content { plan, file, missing_note } = read_back(&tx, self.files.as_ref(), &id, stored)?;
+        let Content { plan, file, missing_note, overtaken } = read_back(&tx, self.files.as_ref(), &id, stored)?;
+        let lost = file.is_none() && !overtaken;
         let (text, staged) = match &file {
             Some(bytes) if missing_note.is_none() => (String::from_utf8_lossy(bytes).into_owned(), None),
             _ => {
@@ -148,7 +152,7 @@ impl SessionStore {
                 (text, Some(staged))
             }
         };
-        if file.is_none() {
+        if lost {
             record(&tx, &id, "repaired", Some("wrote the missing file again"), None)?;
         }
         tx.prepare_cached("UPDATE plans SET status = 'active', queue_position = NULL WHERE id = ?1")?
@@ -156,9 +160,9 @@ impl SessionStore {
         set_text(&tx, &id, &plan, staged.as_deref(), missing_note.as_deref())?;
         record(&tx, &id, "pulled", None, by)?;
         let counts = counts(&tx)?;
-        commit(tx)?;
+        tx.commit()?;
         let published = staged.is_some_and(|staged| self.publish(&id, staged, file.as_deref()));
-        if published && file.is_none() {
+        if published && lost {
             tracing::warn!(session = %self.name, plan = %id, "the plan file was missing and is written again");
             self.repaired.push(format!("wrote the missing file of plan {id} again"));
         }
@@ -175,7 +179,7 @@ impl SessionStore {
     pub fn defer(&mut self, reason: &str, position: Position, by: Option<&str>) -> Result<Placed, Error> {
         let tx = begin(&mut self.db)?;
         let (id, stored) = expect_active(&tx, "defer")?;
-        let Content { mut plan, file, missing_note } = read_back(&tx, self.files.as_ref(), &id, stored)?;
+        let Content { mut plan, file, missing_note, .. } = read_back(&tx, self.files.as_ref(), &id, stored)?;
         let stamp: String = tx.query_row("SELECT strftime('%Y-%m-%d %H:%M', 'now')", (), |row| row.get(0))?;
         let note = plan::note(&stamp, "Deferred", reason);
         plan.add_note(&note);
@@ -186,7 +190,7 @@ impl SessionStore {
         set_text(&tx, &id, &plan, Some(staged.as_ref()), Some(&pending.join("\n\n")))?;
         record(&tx, &id, "deferred", Some(reason), by)?;
         let counts = counts(&tx)?;
-        commit(tx)?;
+        tx.commit()?;
         self.publish(&id, staged, file.as_deref());
         self.log_state("plan deferred", &id, counts);
         Ok(Placed { path: self.files.path(&id), id, position: rank(position, counts), counts, active: None })
@@ -217,7 +221,7 @@ impl SessionStore {
         record(&tx, &id, status.as_str(), Some(said), by)?;
         let counts = counts(&tx)?;
         let next = queue(&tx, 1)?.pop();
-        commit(tx)?;
+        tx.commit()?;
         if let Some(bytes) = file
             && let Err(error) = self.files.remove(&id, &bytes)
         {
@@ -325,11 +329,32 @@ impl SessionStore {
     }
 }
 
-fn begin(db: &mut Connection) -> Result<Transaction<'_>, Error> {
+/// A transaction that changes a session, and its place at the head of the line.
+struct Change<'a> {
+    tx: Transaction<'a>,
+    _place: Option<Place>,
+}
+
+impl Change<'_> {
+    fn commit(self) -> Result<(), Error> {
+        commit(self.tx)
+    }
+}
+
+impl<'a> Deref for Change<'a> {
+    type Target = Transaction<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.tx
+    }
+}
+
+fn begin(db: &mut Connection) -> Result<Change<'_>, Error> {
+    let place = db.path().and_then(|path| waiting::stand_in_line(Path::new(path).parent()?));
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have come with a later version since the session was opened.
     schema::check_version(&tx)?;
-    Ok(tx)
+    Ok(Change { tx, _place: place })
 }
 
 fn commit(tx: Transaction<'_>) -> Result<(), Error> {

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, Transaction};
 
 use super::audit::{open_plans, plan_files};
+use super::begin;
 use super::content::{Content, content_of, says};
 use super::rows::{record, row_of};
-use super::{begin, commit};
 use crate::error::Error;
 use crate::files::{Entry, Leftover, PlanFiles};
 use crate::plan::PlanId;
@@ -56,7 +56,7 @@ pub(super) fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Reco
     for (id, said) in &repairs.done {
         record(&tx, id, "repaired", Some(said), None)?;
     }
-    commit(tx)?;
+    tx.commit()?;
     Ok(repairs.finished())
 }
 
@@ -112,7 +112,7 @@ fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Re
     let id = &leftover.id;
     if let Some((status, plan)) = row_of(tx, id)?
         && status.has_file()
-        && let Content { plan, file: Some(bytes), missing_note: Some(_) } = content_of(tx, files, id, plan)?
+        && let Content { plan, file: Some(bytes), missing_note: Some(_), .. } = content_of(tx, files, id, plan)?
     {
         // Until the file is whole there is a temporary one, by which the next opening sees that something is to be done.
         let staged = files.stage(id, &plan_text::render(&plan))?;

@@ -3,18 +3,14 @@
 //! Owns the pragmas, the version of the schema and the steps that lead to it, and the summary of a session that is read
 //! without opening it. Knows no transition.
 
-use std::cell::Cell;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
-use std::sync::OnceLock;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{history, legacy};
+use super::{history, legacy, waiting};
 use crate::error::{DatabaseFault, Error};
 use crate::files::{FOLDER_NAME, own, sync_folder};
 use crate::plan::{PlanId, SessionName};
@@ -31,29 +27,6 @@ pub const INDEX_NAME: &str = "session.db-shm";
 
 /// The longest path of a database that SQLite takes, in bytes: its own bound is 512, with room for what it appends.
 const LONGEST_PATH: usize = 504;
-
-/// How long a call waits for a busy database.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The same when the process is about to end, for all that is under way together.
-const LAST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
-
-/// How long it is waited for all the same: where nothing is wrong, nobody has it for much longer.
-const LEAST_BUSY_TIMEOUT: Duration = Duration::from_millis(3);
-
-/// The longest pause between two tries.
-const LONGEST_PAUSE: Duration = Duration::from_millis(25);
-
-/// Since when the process is about to end. The library takes nothing but a plain function to ask whether to try again, so
-/// that what the function goes by has to stand here.
-static ENDING: OnceLock<Instant> = OnceLock::new();
-
-thread_local! {
-    /// Since when the call that this thread works on counts as waiting.
-    static WAITING: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// Whether it gave up.
-    static GAVE_UP: Cell<bool> = const { Cell::new(false) };
-}
 
 /// The steps from one version of the schema to the next, by the version that they start from. Append only.
 const MIGRATIONS: [Migration; 1] = [|db, folder| {
@@ -189,7 +162,7 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
-    db.busy_handler(Some(wait))?;
+    db.busy_handler(Some(waiting::wait))?;
     // Where the database is not in order, its log may hold all there is: closing must not write it into the ruin. An empty
     // log is better cleared away.
     keep_log(&db, fs::metadata(path.with_file_name(LOG_NAME)).is_ok_and(|log| log.len() > 0))?;
@@ -210,41 +183,6 @@ pub fn write_back(db: &Connection) -> Result<(), Error> {
 /// The failure for a database without content.
 pub fn is_empty() -> Error {
     Error::Database(DatabaseFault::NotASession("it is empty"))
-}
-
-/// From now on a busy database is not waited for much longer, since the process is about to end: what is under way fails
-/// in good time, with nothing changed.
-pub fn stop_waiting() {
-    ENDING.get_or_init(Instant::now);
-}
-
-/// Says since when the call that this thread now works on counts as waiting for a busy database.
-pub fn wait_since(start: Instant) {
-    WAITING.set(Some(start));
-    GAVE_UP.set(false);
-}
-
-/// Whether the call that this thread works on gave up waiting.
-pub fn waited_in_vain() -> bool {
-    GAVE_UP.get()
-}
-
-/// Waits while somebody else has the database; false where that is to be reported.
-fn wait(tries: i32) -> bool {
-    let tries = u32::try_from(tries).unwrap_or_default();
-    let step = |tries: u32| Duration::from_millis(tries.into()).min(LONGEST_PAUSE);
-    let waited: Duration = (1..=tries).map(step).sum();
-    let patient = match (ENDING.get(), WAITING.get()) {
-        (Some(since), _) => since.elapsed() < LAST_BUSY_TIMEOUT,
-        (None, Some(start)) => start.elapsed() < BUSY_TIMEOUT,
-        (None, None) => waited < BUSY_TIMEOUT,
-    };
-    if patient || waited < LEAST_BUSY_TIMEOUT {
-        thread::sleep(step(tries + 1));
-        return true;
-    }
-    GAVE_UP.set(true);
-    false
 }
 
 /// The version of a session's schema, where it is a session of a version known here.
@@ -313,27 +251,4 @@ fn private_file(path: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     own(&options.open(path)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_busy_database_is_waited_for_as_long_as_the_call_may_take() {
-        let age = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
-        wait_since(age(0));
-        assert!(wait(0) && wait(100), "as long as there is time");
-        assert!(!waited_in_vain());
-        wait_since(age(5));
-        // However long it waited for its turn, it tries more than once.
-        assert!(wait(0) && wait(1) && !waited_in_vain());
-        assert!(!wait(2) && waited_in_vain() && !wait(100));
-        wait_since(age(0));
-        assert!(!waited_in_vain());
-        // Without a call the pauses are counted: 5 seconds of them.
-        WAITING.set(None);
-        assert!(wait(24) && !wait(1_000));
-        assert!(!wait(212) && wait(211));
-    }
 }

@@ -27,6 +27,7 @@ mod prefix;
 mod readme;
 mod refusals;
 mod repair;
+mod several;
 mod sharing;
 mod sick;
 #[cfg(unix)]

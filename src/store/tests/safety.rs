@@ -213,6 +213,21 @@ fn a_pull_writes_a_missing_file_again_and_says_so() {
 }
 
 #[test]
+fn a_pull_that_overtakes_the_publishing_of_a_new_plan_repairs_nothing() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = add(&mut store, "queued");
+    let path = bench.plans().join(format!("{id}.txt"));
+    // As another process sees it between the commit and the publishing.
+    let staged = bench.texts("SELECT staged_file FROM plans").remove(0);
+    std::fs::rename(&path, bench.plans().join(staged)).unwrap();
+    assert_eq!(store.pull(None).unwrap().text, std::fs::read_to_string(&path).unwrap());
+    assert_eq!(std::fs::read_dir(bench.plans()).unwrap().count(), 1);
+    assert_eq!(store.take_repaired(), Vec::<String>::new());
+    assert_eq!(bench.texts("SELECT what FROM events ORDER BY seq"), ["created", "pulled"]);
+}
+
+#[test]
 fn an_identifier_that_is_taken_is_drawn_again() {
     let bench = Bench::new();
     let mut store = bench.open();

@@ -1,0 +1,160 @@
+//! Waiting for a session's database while other processes change it.
+//!
+//! Owns how long a call waits, and in which order those who wait are served. Knows nothing of what is changed.
+
+use std::cell::Cell;
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a call waits for a busy database.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The same when the process is about to end, for all that is under way together.
+const LAST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
+
+/// How long it is waited for all the same: where nothing is wrong, nobody has it for much longer.
+const LEAST_BUSY_TIMEOUT: Duration = Duration::from_millis(3);
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_millis(25);
+
+/// Since when the process is about to end. The library takes nothing but a plain function to ask whether to try again, so
+/// that what the function goes by has to stand here.
+static ENDING: OnceLock<Instant> = OnceLock::new();
+
+thread_local! {
+    /// Since when the call that this thread works on counts as waiting.
+    static WAITING: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Whether it gave up.
+    static GAVE_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// How many threads of the process may stand in line, and how many do.
+const MOST_IN_LINE: usize = 32;
+static IN_LINE: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on a busy database is not waited for much longer, since the process is about to end: what is under way fails
+/// in good time, with nothing changed.
+pub fn stop_waiting() {
+    ENDING.get_or_init(Instant::now);
+}
+
+/// Says since when the call that this thread now works on counts as waiting for a busy database.
+pub fn wait_since(start: Instant) {
+    WAITING.set(Some(start));
+    GAVE_UP.set(false);
+}
+
+/// Whether the call that this thread works on gave up waiting.
+pub fn waited_in_vain() -> bool {
+    GAVE_UP.get()
+}
+
+/// Waits while somebody else has the database; false where that is to be reported.
+pub fn wait(tries: i32) -> bool {
+    let tries = u32::try_from(tries).unwrap_or_default();
+    let step = |tries: u32| Duration::from_millis(tries.into()).min(LONGEST_PAUSE);
+    let waited: Duration = (1..=tries).map(step).sum();
+    if is_patient(waited) || waited < LEAST_BUSY_TIMEOUT {
+        thread::sleep(step(tries + 1));
+        return true;
+    }
+    GAVE_UP.set(true);
+    false
+}
+
+/// Whether there is time left to wait for a busy database; `waited` counts outside of a call.
+fn is_patient(waited: Duration) -> bool {
+    match (ENDING.get(), WAITING.get()) {
+        (Some(since), _) => since.elapsed() < LAST_BUSY_TIMEOUT,
+        (None, Some(start)) => start.elapsed() < BUSY_TIMEOUT,
+        (None, None) => waited < BUSY_TIMEOUT,
+    }
+}
+
+/// A place at the head of the line before a session's database. It is the next one's when this is dropped.
+pub struct Place {
+    _folder: File,
+}
+
+/// Waits in line for a turn to change a session, for as long as the call may wait. SQLite gives its lock to whoever happens
+/// to try when it is free, so that among many busy processes somebody may be passed over for seconds; the system gives the
+/// lock of `folder`, the session's, in the order of asking.
+///
+/// It is a courtesy, and SQLite's own lock is what counts: where there is no such lock (on Windows, and on some network
+/// drives), or the wait was in vain, the database is tried all the same.
+pub fn stand_in_line(folder: &Path) -> Option<Place> {
+    let folder = File::open(folder).ok()?;
+    match folder.try_lock() {
+        Ok(()) => return Some(Place { _folder: folder }),
+        Err(TryLockError::Error(_)) => return None,
+        Err(TryLockError::WouldBlock) => {}
+    }
+    // The system waits without end; nobody must wait with it where the one at the head has stopped.
+    let (sender, turn) = channel();
+    let standing = move || {
+        let locked = folder.lock();
+        IN_LINE.fetch_sub(1, Ordering::Relaxed);
+        if locked.is_ok() {
+            // Where nobody waits any more, this lets it go.
+            let _ = sender.send(Place { _folder: folder });
+        }
+    };
+    let full = IN_LINE.fetch_add(1, Ordering::Relaxed) >= MOST_IN_LINE;
+    if full || thread::Builder::new().spawn(standing).is_err() {
+        IN_LINE.fetch_sub(1, Ordering::Relaxed);
+        return None;
+    }
+    let start = Instant::now();
+    while is_patient(start.elapsed()) {
+        match turn.recv_timeout(LONGEST_PAUSE) {
+            Ok(place) => return Some(place),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_waited_in_as_long_as_the_call_may_take() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = || stand_in_line(folder.path());
+        let first = line();
+        // On a system without such a lock there is no line.
+        assert_eq!(first.is_some(), cfg!(unix));
+        wait_since(Instant::now().checked_sub(BUSY_TIMEOUT).unwrap());
+        assert!(line().is_none());
+        wait_since(Instant::now());
+        drop(first);
+        assert_eq!(line().is_some(), cfg!(unix));
+        WAITING.set(None);
+    }
+
+    #[test]
+    fn a_busy_database_is_waited_for_as_long_as_the_call_may_take() {
+        let age = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        wait_since(age(0));
+        assert!(wait(0) && wait(100), "as long as there is time");
+        assert!(!waited_in_vain());
+        wait_since(age(5));
+        // However long it waited for its turn, it tries more than once.
+        assert!(wait(0) && wait(1) && !waited_in_vain());
+        assert!(!wait(2) && waited_in_vain() && !wait(100));
+        wait_since(age(0));
+        assert!(!waited_in_vain());
+        // Without a call the pauses are counted: 5 seconds of them.
+        WAITING.set(None);
+        assert!(wait(24) && !wait(1_000));
+        assert!(!wait(212) && wait(211));
+    }
+}
