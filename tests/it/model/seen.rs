@@ -113,10 +113,10 @@ fn stored(world: &World, session: &str) -> Face {
     face
 }
 
-/// The names of all sessions, which must be readable, and nothing else may stand beside them.
+/// The names of all sessions, beside which nothing else may stand. Those used last must be readable.
 #[track_caller]
 pub fn sessions(client: &mut Client, world: &World) -> BTreeSet<String> {
-    let listed = client.ok("admin_sessions", json!({ "limit": 200 })).fields;
+    let listed = client.ok("admin_sessions", json!({ "limit": 20 })).fields;
     assert_eq!(listed["unreadable"], json!([]));
     let names: BTreeSet<String> = fs::read_dir(world.root())
         .into_iter()
