@@ -76,9 +76,9 @@ impl Error {
         }
     }
 
-    /// Whether a session's database is not what it was when it was opened. Somebody else may be using it, or the disk be
-    /// full, without that: then it is better kept open, since to open it takes room.
-    pub fn is_of_database(&self) -> bool {
+    /// Whether the cause may lie in how a session's database was when it was opened, so that opening it anew may help. Where
+    /// somebody else is using it or the disk is full it does not, and to open it takes room.
+    pub fn may_be_of_the_past(&self) -> bool {
         use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
         matches!(self, Self::Database(fault) if !fault.is_busy() && !fault.is(&[DiskFull, SystemIoFailure]))
     }
@@ -146,10 +146,7 @@ impl Error {
 
     /// A failed operation on a file, before anything was changed. `doing` fits after "Cannot".
     pub fn file(doing: &'static str, path: &Path, error: &io::Error) -> Self {
-        // Some libraries wrap it, to name the path once more.
-        let inner = error.get_ref().and_then(std::error::Error::source);
-        let reason = inner.map_or_else(|| error.to_string(), ToString::to_string);
-        Self::FileSystem { doing, path: path.to_owned(), reason, remedy: CHECK_AND_RETRY }
+        Self::FileSystem { doing, path: path.to_owned(), reason: error.to_string(), remedy: CHECK_AND_RETRY }
     }
 
     /// A session would be too deep in the file system: the database takes a path of at most `most` bytes.

@@ -233,7 +233,7 @@ impl Staged for StagedFile {
 fn write_beside(folder: &Path, id: &PlanId, text: &str) -> io::Result<tempfile::TempPath> {
     let mut file = tempfile::Builder::new().prefix(&format!(".{id}.")).suffix(STAGED_SUFFIX).tempfile_in(folder)?;
     own(file.as_file())?;
-    step("write", || file.write_all(text.as_bytes()))?;
+    step("write", || file.as_file_mut().write_all(text.as_bytes()))?;
     step("sync file", || file.as_file().sync_all())?;
     Ok(file.into_temp_path())
 }

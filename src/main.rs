@@ -10,8 +10,8 @@
 //!   `server/routes.rs` is the one table of tools.
 //! - [`tools`] is what each tool does: arguments in, a reply out, no protocol.
 //! - [`sessions`] is the folder of all sessions, [`store`] one of them; only the store and [`error`] name rusqlite.
-//! - [`files`] is a session's `plans/`; [`steps`] names the instants of a change; [`ids`] draws names; [`plan_text`] is the form of a plan file; [`plan`] the words
-//!   of the domain.
+//! - [`files`] is a session's `plans/`; [`ids`] draws names; [`plan_text`] is the form of a plan file; [`plan`] the words
+//!   of the domain; [`steps`] the instants of a change at which tests have the process die.
 //! - [`config`] alone reads the environment; [`logging`] writes to standard error and never waits for it.
 //! - [`cli`] is the command line, [`demo`] and [`show`] its commands.
 //!

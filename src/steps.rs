@@ -19,7 +19,7 @@ mod watched {
     /// The instants that were passed since somebody watches, and the one at which the process is to die.
     struct Watch {
         passed: Vec<String>,
-        last: Option<usize>,
+        die_at: Option<usize>,
     }
 
     /// One for the process: what dies is the process. Nobody watches unless a test asks for it.
@@ -33,16 +33,16 @@ mod watched {
         done
     }
 
-    /// Watches from now on. The process dies at the instant with the number `last`, counted from 0, if there is one. Gives
-    /// the instants that were passed since this was last called.
-    pub fn watch(last: Option<usize>) -> Vec<String> {
-        let watch = Watch { passed: Vec::new(), last };
+    /// Watches from now on. The process dies at the instant with this number, counted from 0, if one is given. Gives the
+    /// instants that were passed since this was last called.
+    pub fn watch(die_at: Option<usize>) -> Vec<String> {
+        let watch = Watch { passed: Vec::new(), die_at };
         locked().replace(watch).map(|before| before.passed).unwrap_or_default()
     }
 
     fn pass(when: &str, step: &str) {
         if let Some(watch) = locked().as_mut() {
-            if watch.last == Some(watch.passed.len()) {
+            if watch.die_at == Some(watch.passed.len()) {
                 std::process::abort();
             }
             watch.passed.push(format!("{when} {step}"));

@@ -50,10 +50,9 @@ pub fn run(
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given)?;
         match (route.run)(&mut call, checked.clone()) {
-            // Nothing was changed, and the session may have been opened when it was not as it is now.
-            Err(error) if error.is_of_database() => {
-                tracing::warn!(%error, "the database has failed, opening the session anew");
-                call.give_up();
+            // Nothing was changed.
+            Err(error) if error.may_be_of_the_past() && call.give_up() => {
+                tracing::warn!(%error, "trying once more with the session opened anew");
                 (route.run)(&mut call, checked)
             }
             ran => ran,
@@ -136,34 +135,59 @@ fn head(session: Option<&SessionName>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use rmcp::model::{ErrorCode, Tool};
 
     use super::*;
+    use crate::error::DatabaseFault;
     use crate::files::DiskPlanFiles;
     use crate::ids::RandomIds;
     use crate::sessions::Sessions;
+    use crate::tools::session;
+
+    /// A connection to the sessions of a folder.
+    fn connection(root: &Path) -> Connection {
+        let sessions =
+            Sessions::new(root.join("sessions"), Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)));
+        Connection::new(Arc::new(sessions), "9plan_".to_owned())
+    }
+
+    const CALLER: Caller = Caller { unnamed: Unnamed::Current, client: None, named: None };
+
+    #[test]
+    fn a_call_is_made_once_more_only_where_a_session_can_be_opened_anew() {
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let root = tempfile::tempdir().unwrap();
+        let mut connection = connection(root.path());
+        for (opens, expected) in [(false, 1), (true, 2)] {
+            MADE.store(0, Ordering::Relaxed);
+            let route = Route {
+                tool: Tool::new("9plan_test", "", JsonObject::new()),
+                run: Box::new(move |call, _| {
+                    MADE.fetch_add(1, Ordering::Relaxed);
+                    if opens {
+                        session::create(call, session::CreateArgs { task_description: None })?;
+                    }
+                    Err(Error::Database(DatabaseFault::NotASession("the test says so")))
+                }),
+            };
+            let result = run(&mut connection, &route, JsonObject::new(), CALLER).unwrap();
+            assert_eq!((result.is_error, MADE.load(Ordering::Relaxed)), (Some(true), expected));
+        }
+    }
 
     #[test]
     fn a_panic_in_a_handler_is_answered_and_the_connection_goes_on() {
         let root = tempfile::tempdir().unwrap();
-        let sessions = Sessions::new(root.path().join("sessions"), Arc::new(RandomIds), |folder| {
-            Box::new(DiskPlanFiles::new(folder))
-        });
-        let mut connection = Connection::new(Arc::new(sessions), "9plan_".to_owned());
+        let mut connection = connection(root.path());
         let route = |run: fn() -> Reply| Route {
             tool: Tool::new("9plan_test", "", JsonObject::new()),
             run: Box::new(move |_, _| Ok(run())),
         };
-        let mut call = |route| {
-            run(
-                &mut connection,
-                &route,
-                JsonObject::new(),
-                Caller { unnamed: Unnamed::Current, client: None, named: None },
-            )
-        };
+        let mut call = |route| run(&mut connection, &route, JsonObject::new(), CALLER);
 
         let error = call(route(|| panic!("a fault of ours"))).unwrap_err();
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);

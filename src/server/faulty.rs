@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::routes::{Reply, Route, Run};
 use crate::steps;
@@ -21,7 +21,7 @@ pub fn tool(name: &str) -> Option<Route> {
             }
         }),
         "watch" => {
-            properties.insert("last".to_owned(), json!({ "type": "integer" }));
+            properties.insert("die_at".to_owned(), json!({ "type": "integer" }));
             Box::new(|_, arguments| Ok(watch(&arguments)))
         }
         _ => return None,
@@ -32,7 +32,7 @@ pub fn tool(name: &str) -> Option<Route> {
 
 /// Watches the steps of the calls that follow, and lists those since the last time.
 fn watch(arguments: &JsonObject) -> Reply {
-    let last = arguments.get("last").and_then(serde_json::Value::as_u64).and_then(|last| usize::try_from(last).ok());
-    let passed = steps::watch(last);
+    let die_at = arguments.get("die_at").and_then(Value::as_u64).and_then(|instant| usize::try_from(instant).ok());
+    let passed = steps::watch(die_at);
     Reply { text: passed.join("\n"), fields: JsonObject::from_iter([("passed".to_owned(), json!(passed))]) }
 }

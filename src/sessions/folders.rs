@@ -28,6 +28,20 @@ pub fn is_hidden(name: &str) -> bool {
     inner.and_then(SessionName::exact).is_some()
 }
 
+/// Removes the folder of a session that was never whole, with what is made there. Anything else stays, and the folder.
+pub fn remove_unfinished(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == PLANS {
+            fs::remove_dir(entry.path())?;
+        } else if name.to_string_lossy().starts_with(schema::FILE_NAME) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_dir(folder)
+}
+
 /// Whether anything stands at `path`.
 pub fn taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
@@ -64,8 +78,10 @@ fn is_orphaned(folder: &Path) -> bool {
 pub struct Standing {
     /// Which files they are: the database, its log, the log's index, and the folder of plans.
     files: [Option<FileIdentity>; 4],
-    /// The length and the time of the database.
+    /// The length and the time of the database. A commit goes into the log and does not count; writing the log back does.
     content: (u64, Option<SystemTime>),
+    /// Whether there is nothing in the log.
+    log_is_empty: bool,
 }
 
 impl Standing {
@@ -88,6 +104,7 @@ impl Standing {
             Some(database) if database.len() == 0 => Err(schema::is_empty()),
             Some(database) => Ok(Some(Self {
                 content: (database.len(), database.modified().ok()),
+                log_is_empty: log.as_ref().is_none_or(|log| log.len() == 0),
                 files: [Some(database), log, index, plans].map(|file| file.map(|file| FileIdentity::of(&file))),
             })),
             None if is_orphaned(folder) => {
@@ -107,9 +124,12 @@ impl Standing {
         self.files == now.files
     }
 
-    /// Whether nothing was written into the database since, unless by a change of its log.
-    pub fn same_content(&self, now: &Self) -> bool {
-        self.files[0] == now.files[0] && self.content == now.content
+    /// Whether somebody who has had the files open since then may write the log back: the database is as it was, and its
+    /// log too, unless somebody has taken it away. Where another one has taken its place, whoever made that was here first,
+    /// and to write the old one back would spoil what stands in the new one.
+    pub fn lets_write_back(&self, now: &Self) -> bool {
+        let [database, log, ..] = now.files;
+        self.files[0] == database && self.content == now.content && (self.files[1] == log || now.log_is_empty)
     }
 }
 

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use folders::{Standing, is_hidden, last_use, mend_rights, private_folder, private_folders, taken};
+use folders::{Standing, is_hidden, last_use, mend_rights, private_folder, private_folders, remove_unfinished, taken};
 pub use open::SharedStore;
-use open::{Open, OpenSessions, is_idle};
+use open::{Open, OpenSessions, free, is_idle};
 
 use crate::error::{Error, MissingSession};
 use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
@@ -81,13 +81,17 @@ impl Sessions {
         let folder = self.path(&name);
         // What fails was never a session; the error says what went wrong.
         let failed = |left: &Path, error| {
-            let _ = fs::remove_dir_all(left);
+            let _ = remove_unfinished(left);
             error
         };
         fill(&hidden, &name, task).map_err(|error| failed(&hidden, error))?;
         step("name", || fs::rename(&hidden, &folder))
             .map_err(|error| failed(&hidden, Error::file("make", &folder, &error)))?;
-        sync_folder(&self.root).map_err(|error| failed(&folder, Error::file("make", &folder, &error)))?;
+        sync_folder(&self.root).map_err(|error| {
+            // Nobody may come upon it while it is taken apart.
+            let left = fs::rename(&folder, &hidden).map_or(&folder, |()| &hidden);
+            failed(left, Error::file("make", &folder, &error))
+        })?;
         tracing::info!(session = %name, "session created");
         Ok(name)
     }
@@ -147,11 +151,8 @@ impl Sessions {
     /// Gives up an open session whose database has failed, so that the next call opens it anew, whatever is wrong by then.
     pub fn give_up(&self, name: &SessionName) {
         let slot = self.open().slots.remove(name);
-        if let Some((_, slot)) = slot
-            && let Ok(mut session) = slot.try_lock()
-            && let Some(session) = session.take()
-        {
-            session.store.lock().leave_log();
+        if let Some(session) = slot.and_then(|(_, slot)| free(&slot)?.take()) {
+            session.give_up();
         }
     }
 
@@ -162,14 +163,15 @@ impl Sessions {
         drop(closed);
     }
 
-    /// Closes what no call is using, as far as there is time: the process is about to end. A session that is closed is its
-    /// database and its plan files, without the log.
+    /// Closes what no call is using, as far as there is time: the process is about to end.
     pub fn close_all(&self) {
         let start = Instant::now();
-        let slots = std::mem::take(&mut self.open().slots);
-        for (_, slot) in slots.into_values().take_while(|_| start.elapsed() < LAST_CLOSES) {
-            if is_idle(&slot) {
+        for (_, slot) in std::mem::take(&mut self.open().slots).into_values() {
+            if start.elapsed() < LAST_CLOSES && is_idle(&slot) {
                 drop(slot);
+            } else {
+                // To drop it would take time.
+                std::mem::forget(slot);
             }
         }
     }
@@ -276,8 +278,8 @@ impl Sessions {
         if alone.is_none() {
             return;
         }
-        for folder in left {
-            let removed = step("sweep", || fs::remove_dir_all(folder));
+        for folder in left.iter().filter(|folder| folder.is_dir()) {
+            let removed = step("sweep", || remove_unfinished(folder));
             tracing::warn!(folder = %folder.display(), ?removed, "a session was left unfinished");
         }
     }
@@ -490,6 +492,18 @@ mod tests {
         let open = sessions.open.lock().unwrap();
         let closed: Vec<&SessionName> = names.iter().filter(|name| !open.slots.contains_key(name)).collect();
         assert_eq!(closed, [&names[1]]);
+    }
+
+    #[test]
+    fn the_end_waits_for_no_call() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &[]);
+        let [one, other] = [(); 2].map(|()| sessions.store(&sessions.create(None).unwrap()).unwrap());
+        let used = other.lock();
+        drop(one);
+        sessions.close_all();
+        drop(used);
+        assert!(sessions.open.lock().unwrap().slots.is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::folders::Standing;
 use crate::plan::SessionName;
@@ -29,11 +29,12 @@ pub struct Open {
     pub store: SharedStore,
     folder: PathBuf,
     standing: Standing,
+    failed: bool,
 }
 
 impl Open {
     pub fn new(store: SessionStore, folder: PathBuf, standing: Standing) -> Self {
-        Self { store: SharedStore(Arc::new(Mutex::new(store))), folder, standing }
+        Self { store: SharedStore(Arc::new(Mutex::new(store))), folder, standing, failed: false }
     }
 
     /// Whether a call can go on with it, now that its files stand so.
@@ -42,23 +43,21 @@ impl Open {
         if as_before {
             self.standing = now.clone();
         }
-        // Nobody else has the store where it is not free: calls about one session are made one after the other.
-        as_before && !self.store.0.try_lock().is_ok_and(|store| store.is_untidy())
+        as_before && !self.store.lock().is_untidy()
+    }
+
+    /// Closes it as it is: its database has failed.
+    pub fn give_up(mut self) {
+        self.failed = true;
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // What nobody has touched may be closed by SQLite as it likes.
+        // So that the database is whole without its log, whatever becomes of that.
         let now = Standing::of(&self.folder).ok().flatten();
-        let same_files = now.as_ref().is_some_and(|now| self.standing.same_files(now));
-        let same_content = now.is_some_and(|now| self.standing.same_content(&now));
-        if !same_content {
-            // Another process may just have written its log back. Or the database was spoiled, or replaced in its place.
-            self.store.lock().leave_log();
-        } else if !same_files {
-            // Whoever has moved or removed the log did not mean to lose what is in it.
-            self.store.lock().save_log();
+        if !self.failed && now.is_some_and(|now| self.standing.lets_write_back(&now)) {
+            self.store.lock().write_back();
         }
     }
 }
@@ -88,9 +87,16 @@ impl OpenSessions {
 /// Whether no call is using a session or opening it.
 pub fn is_idle(slot: &Slot) -> bool {
     Arc::strong_count(slot) == 1
-        && slot
-            .try_lock()
-            .is_ok_and(|open| open.as_ref().is_none_or(|session| Arc::strong_count(&session.store.0) == 1))
+        && free(slot).is_some_and(|open| open.as_ref().is_none_or(|session| Arc::strong_count(&session.store.0) == 1))
+}
+
+/// What is in a slot, unless somebody has it now.
+pub fn free(slot: &Slot) -> Option<MutexGuard<'_, Option<Open>>> {
+    match slot.try_lock() {
+        Ok(open) => Some(open),
+        Err(TryLockError::Poisoned(open)) => Some(open.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// A store that several connections use in turn.

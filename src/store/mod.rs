@@ -83,18 +83,14 @@ impl SessionStore {
         self.untidy
     }
 
-    /// Has closing the session leave the log of its database as it is: the database may not be in order, and the log hold
-    /// all there is.
-    pub fn leave_log(&mut self) {
-        let _ = schema::keep_log(&self.db, true);
-    }
-
-    /// Writes the log, which was moved or removed, into the database. Closing the session then leaves what stands in the
-    /// log's place: SQLite would remove it by its name.
-    pub fn save_log(&mut self) {
-        self.leave_log();
-        if let Err(error) = schema::write_back(&self.db) {
-            tracing::error!(session = %self.name, %error, "the log of a database that was moved cannot be written back");
+    /// Writes the log of the database back into it, as far as that can be done now.
+    pub fn write_back(&mut self) {
+        match schema::write_back(&self.db) {
+            Ok(true) => {}
+            Ok(false) => tracing::debug!(session = %self.name, "a part of the log is still needed by others"),
+            Err(error) => {
+                tracing::warn!(session = %self.name, %error, "the log of the database cannot be written back");
+            }
         }
     }
 

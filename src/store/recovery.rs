@@ -10,7 +10,7 @@ use rusqlite::{Connection, Transaction};
 use super::audit::{open_plans, plan_files};
 use super::begin;
 use super::content::{Content, content_of, says};
-use super::rows::{record, row_of};
+use super::rows::{record, row_of, unfinished};
 use crate::error::Error;
 use crate::files::{Entry, Leftover, PlanFiles};
 use crate::plan::PlanId;
@@ -53,10 +53,11 @@ pub(super) fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Reco
     for id in present.difference(&open) {
         repairs.made(id, remove_finished(&tx, files, id))?;
     }
-    for (id, said) in &repairs.done {
-        record(&tx, id, "repaired", Some(said), None)?;
+    // The files are in order by now, whether that can be written down or not.
+    let written = repairs.done.iter().try_for_each(|(id, said)| record(&tx, id, "repaired", Some(said), None));
+    if let Err(error) = written.and_then(|()| tx.commit()) {
+        tracing::error!(%error, "what was repaired cannot be written down");
     }
-    tx.commit()?;
     Ok(repairs.finished())
 }
 
@@ -112,6 +113,7 @@ fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Re
     let id = &leftover.id;
     if let Some((status, plan)) = row_of(tx, id)?
         && status.has_file()
+        && unfinished(tx, id)?.1.is_some()
         && let Content { plan, file: Some(bytes), missing_note: Some(_), .. } = content_of(tx, files, id, plan)?
     {
         // Until the file is whole there is a temporary one, by which the next opening sees that something is to be done.

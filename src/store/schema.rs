@@ -90,8 +90,9 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     db.pragma_update(None, "foreign_keys", true)?;
     db.set_prepared_statement_cache_capacity(64);
     set_journal(&db)?;
-    // What was read so far is in order, so that closing it may write the log back.
-    keep_log(&db, false)?;
+    // SQLite would write the log back, whatever has become of the database by then, and remove it by its name, whatever
+    // stands there by then.
+    keep_log(&db, true)?;
     if version < latest() {
         let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have been here in the meantime.
@@ -163,8 +164,8 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags)?;
     db.busy_handler(Some(waiting::wait))?;
-    // Where the database is not in order, its log may hold all there is: closing must not write it into the ruin. An empty
-    // log is better cleared away.
+    // To look at a session must not change it, and where the database is not in order its log may hold all there is. An
+    // empty log is better cleared away.
     keep_log(&db, fs::metadata(path.with_file_name(LOG_NAME)).is_ok_and(|log| log.len() > 0))?;
     Ok(db)
 }
@@ -175,9 +176,11 @@ pub fn keep_log(db: &Connection, keep: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the log back into the database as far as nobody is in the way, and leaves it.
-pub fn write_back(db: &Connection) -> Result<(), Error> {
-    Ok(db.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?)
+/// Writes the log back into the database, as far as nobody is in the way, and leaves it. Whether all of it was written.
+pub fn write_back(db: &Connection) -> Result<bool, Error> {
+    let pages = db.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| Ok((row.get(1)?, row.get(2)?)))?;
+    let (in_log, written): (i64, i64) = pages;
+    Ok(in_log == written)
 }
 
 /// The failure for a database without content.

@@ -173,11 +173,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Gives up the session that the call has opened, so that it is opened anew.
-    pub fn give_up(&mut self) {
-        if let Some(opened) = self.opened.take() {
+    /// Gives up the session that the call is about, so that it is opened anew. False where it is about none so far.
+    pub fn give_up(&mut self) -> bool {
+        let opened = self.opened.take();
+        if let Some(opened) = &opened {
             self.connection.sessions.give_up(&opened.name);
         }
+        opened.is_some()
     }
 
     /// What opening the session or this call repaired.

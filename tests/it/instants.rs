@@ -20,10 +20,10 @@ struct Scene {
 /// All that a stranger finds of the sessions of a world, with nothing that is drawn at random.
 type Seen = Vec<Face>;
 
-/// Watches the steps of a server's calls from now on, and has it die at the instant `last`. Gives those passed before.
+/// Watches the steps of a server's calls from now on, and has it die at an instant. Gives those passed before.
 #[track_caller]
-fn watch(client: &mut Client, last: Option<usize>) -> Vec<String> {
-    let mut answer = client.request("tools/call", json!({ "name": "watch", "arguments": { "last": last } }));
+fn watch(client: &mut Client, die_at: Option<usize>) -> Vec<String> {
+    let mut answer = client.request("tools/call", json!({ "name": "watch", "arguments": { "die_at": die_at } }));
     serde_json::from_value(answer["result"]["structuredContent"]["passed"].take()).unwrap()
 }
 
@@ -44,14 +44,17 @@ fn seen(world: &World) -> Seen {
     seen
 }
 
-/// All that stands below the sessions root.
+/// All that stands below the sessions root, but for the logs, which belong to their databases.
 fn tree(world: &World) -> BTreeSet<String> {
     let mut folders = vec![world.root()];
     let mut found = BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let path = entry.unwrap().path();
-            found.insert(path.strip_prefix(world.root()).unwrap().to_str().unwrap().replace('\\', "/"));
+            let name = path.strip_prefix(world.root()).unwrap().to_str().unwrap().replace('\\', "/");
+            if !name.ends_with("session.db-wal") && !name.ends_with("session.db-shm") {
+                found.insert(name);
+            }
             folders.extend(path.is_dir().then_some(path));
         }
     }

@@ -266,3 +266,16 @@ fn a_session_whose_folder_of_plans_is_gone_still_shows_its_history() {
     assert_eq!(repaired, Vec::<String>::new());
     assert_eq!(store.remembered(&id).unwrap().plan, plan("finished"));
 }
+
+#[test]
+fn what_was_repaired_is_said_even_if_it_cannot_be_written_down() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = add(&mut store, "queued");
+    drop(store);
+    std::fs::remove_file(bench.place(&id)).unwrap();
+    bench.execute("CREATE TRIGGER refuse BEFORE INSERT ON events BEGIN SELECT raise(ABORT, 'full'); END");
+    let mut store = bench.open_on_disk();
+    assert_eq!(store.take_repaired(), [format!("wrote the missing file of queued plan {id} again")]);
+    assert!(bench.place(&id).is_file());
+}

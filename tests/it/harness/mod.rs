@@ -103,10 +103,11 @@ impl World {
         if !rustix::process::geteuid().is_root() {
             return self.server();
         }
-        // The program may stand in a folder that only the administrator can enter.
+        // The program may stand in a folder that only the administrator can enter. Copied by another process, it is open
+        // for writing in none that is started here meanwhile, which would keep it from being run.
         let copy = self.home().join("9plan");
         if !copy.exists() {
-            std::fs::copy(BINARY, &copy).unwrap();
+            assert!(Command::new("cp").arg(BINARY).arg(&copy).status().unwrap().success());
             for path in [self.home(), &copy] {
                 chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
             }

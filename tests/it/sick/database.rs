@@ -144,13 +144,29 @@ fn a_page_that_was_spoiled_and_mended_is_as_before() {
 
 #[test]
 fn a_session_that_is_closed_after_its_database_was_spoiled_keeps_its_log() {
+    for ((name, spoil, _), noticed) in SPOILED.into_iter().flat_map(|spoiled| [(spoiled, false), (spoiled, true)]) {
+        let mut patient = Patient::new();
+        let (path, log) = (patient.world.database(&patient.session), patient.world.log(&patient.session));
+        let (content, logged) = (fs::read(&path).unwrap(), fs::read(&log).unwrap());
+        fs::write(&path, spoil(&content)).unwrap();
+        if noticed {
+            patient.every_call_is_answered();
+        }
+        let client = patient.world.client();
+        assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+        assert!(fs::read(&log).unwrap() == logged, "{name} {noticed}");
+        fs::write(&path, content).unwrap();
+        patient.is_as_it_was();
+    }
+}
+
+#[test]
+fn a_session_that_was_closed_well_needs_no_log() {
     let mut patient = Patient::new();
-    let (path, log) = (patient.world.database(&patient.session), patient.world.log(&patient.session));
-    let (content, logged) = (fs::read(&path).unwrap(), fs::read(&log).unwrap());
-    fs::write(&path, b"junk ".repeat(content.len() / 5)).unwrap();
     let client = patient.world.client();
     assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
-    assert!(fs::read(&log).unwrap() == logged);
-    fs::write(&path, content).unwrap();
+    let log = patient.world.log(&patient.session);
+    fs::remove_file(&log).unwrap();
+    fs::remove_file(log.with_file_name("session.db-shm")).unwrap();
     patient.is_as_it_was();
 }

@@ -37,21 +37,35 @@ fn a_log_that_is_taken_away_takes_nothing_along() {
 
 #[test]
 fn two_servers_on_a_session_whose_log_is_taken_away_lose_nothing() {
-    for (name, take) in TAKEN {
+    for ((name, take), written_back) in TAKEN.into_iter().flat_map(|taken| [(taken, false), (taken, true)]) {
         let mut patient = Patient::new();
         let named = json!({ "session_name": patient.session });
         let mut other = patient.world.client();
         other.ok("session_resume", named.clone());
+        if written_back {
+            let database = rusqlite::Connection::open(patient.world.database(&patient.session)).unwrap();
+            database.query_row("PRAGMA wal_checkpoint", (), |_| Ok(())).unwrap();
+            other.ok("session_resume", named.clone());
+            patient.client.ok("session_resume", named.clone());
+        }
         take(&patient.world.log(&patient.session));
-        for goal in ["one", "other", "third", "fourth"] {
+        for goal in ["one", "two", "three"] {
             let added = patient.named(plan(goal));
             patient.client.ok("queue_add", added);
+        }
+        for goal in ["four", "five"] {
             other.ok("queue_add", plan(goal));
+            let added = patient.named(plan(goal));
+            patient.client.ok("queue_add", added);
         }
         assert!(other.exit().status.success());
         patient.restart();
         let state = patient.client.ok("admin_state", named).fields;
-        assert_eq!((&state["queue_length"], &state["file_db_match"]), (&json!(10), &json!(true)), "{name}");
+        assert_eq!(
+            (&state["queue_length"], &state["file_db_match"]),
+            (&json!(9), &json!(true)),
+            "{name} {written_back}"
+        );
         look(&mut patient.client, &patient.world, &patient.session);
     }
 }

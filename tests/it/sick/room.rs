@@ -2,17 +2,17 @@
 
 use std::fs;
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::json;
 
 use super::Patient;
 use crate::calls::tools_that_change_a_session;
 use crate::harness::Client;
 
-/// Lets the server write no file beyond so many bytes.
-fn limit(client: &Client, bytes: Option<u64>) {
+/// Sets how large the server's files may grow, and gives what it was before.
+fn limit(client: &Client, limit: Rlimit) -> Rlimit {
     let server = Pid::from_raw(client.process_id().try_into().unwrap());
-    prlimit(server, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+    prlimit(server, Resource::Fsize, limit).unwrap()
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn a_full_disk_fails_what_writes_and_changes_nothing() {
         let mut patient = Patient::new();
         let log = fs::metadata(patient.world.log(&patient.session)).unwrap().len();
         assert!(log > 8_192, "the log grows beyond the bound: {log}");
-        limit(&patient.client, Some(bytes));
+        let before = limit(&patient.client, Rlimit { current: Some(bytes), ..getrlimit(Resource::Fsize) });
         for (tool, arguments) in tools_that_change_a_session() {
             match tool {
                 // One is active.
@@ -35,14 +35,20 @@ fn a_full_disk_fails_what_writes_and_changes_nothing() {
                 _ => drop(patient.fails(tool, arguments, "DATABASE_ERROR")),
             }
         }
-        for tool in ["session_resume", "admin_state", "admin_validate"] {
-            let arguments = patient.named(json!({}));
+        for (tool, arguments) in [
+            ("session_resume", json!({})),
+            ("admin_state", json!({})),
+            ("admin_validate", json!({})),
+            ("history_search", json!({ "query": "outcome" })),
+            ("admin_sessions", json!({ "limit": 1 })),
+        ] {
+            let arguments = if tool == "admin_sessions" { arguments } else { patient.named(arguments) };
             patient.client.ok(tool, arguments);
         }
         let text = patient.client.fails("session_create", json!({}));
         assert!(text.starts_with("[Session: none] Error: "), "{text}");
         assert_eq!(fs::read_dir(patient.world.root()).unwrap().count(), 2, "nothing is left of it");
-        limit(&patient.client, None);
+        limit(&patient.client, before);
         patient.is_as_it_was();
     }
 }
