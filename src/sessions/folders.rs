@@ -92,12 +92,11 @@ impl Standing {
     /// `FILE_SYSTEM_ERROR` where something else stands in the place of one of them, or where the database alone is missing,
     /// and `DATABASE_ERROR` where it is empty: SQLite would take that for a new one, and remove the log of the old one.
     pub fn of(folder: &Path) -> Result<Option<Self>, Error> {
-        if !is_folder(folder)? {
+        if real_folder(folder)?.is_none() {
             return Ok(None);
         }
         let path = folder.join(schema::FILE_NAME);
-        let plans = fs::symlink_metadata(folder.join(PLANS)).ok();
-        is_folder(&folder.join(PLANS))?;
+        let plans = real_folder(&folder.join(PLANS))?;
         let log = regular_file(&folder.join(schema::LOG_NAME))?;
         let index = regular_file(&folder.join(schema::INDEX_NAME))?;
         match regular_file(&path)? {
@@ -133,6 +132,19 @@ impl Standing {
     }
 }
 
+/// What stands at `path`, a folder or nothing. Anything else is refused; a link could lead out of the root.
+fn real_folder(path: &Path) -> Result<Option<fs::Metadata>, Error> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Ok(Some(metadata)),
+        Ok(metadata) if metadata.is_symlink() => {
+            Err(Error::in_the_way("open", path, "it is a symbolic link, which is not followed"))
+        }
+        Ok(_) => Err(Error::in_the_way("open", path, "it is not a folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file("open", path, &error)),
+    }
+}
+
 /// What stands at `path`, a regular file or nothing.
 fn regular_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
     match fs::symlink_metadata(path) {
@@ -159,19 +171,6 @@ impl FileIdentity {
     #[cfg(not(unix))]
     fn of(_: &fs::Metadata) -> Self {
         Self(0, 0, None)
-    }
-}
-
-/// Whether a folder stands at `path`, or nothing. Anything else is refused; a link could lead out of the root.
-fn is_folder(path: &Path) -> Result<bool, Error> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => Ok(true),
-        Ok(metadata) if metadata.is_symlink() => {
-            Err(Error::in_the_way("open", path, "it is a symbolic link, which is not followed"))
-        }
-        Ok(_) => Err(Error::in_the_way("open", path, "it is not a folder")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::file("open", path, &error)),
     }
 }
 
