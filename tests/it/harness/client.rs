@@ -136,9 +136,10 @@ impl Client {
         }
     }
 
-    /// Kills the server, with whatever it is at.
+    /// Kills the server, with whatever it is at, and waits until it has let go of all that it had.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// The result of a request that a server answered before it was killed, if it did.
