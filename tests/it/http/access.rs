@@ -108,6 +108,12 @@ fn what_is_no_message_is_refused_and_says_why() {
         (r#"{"id":7,"method":"#, json!(7), -32700, "Parse error: EOF while parsing a value at line 1 column 17"),
         ("7", Value::Null, -32600, "Invalid Request: a message is an object"),
         (r#"{"id":"a","method":"ping"}"#, json!("a"), -32600, "Invalid Request: jsonrpc must be \"2.0\""),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
+            json!(1),
+            -32600,
+            "Invalid Request: neither a request nor a notification",
+        ),
         (&format!("[{ping},{ping}]"), Value::Null, -32600, "Invalid Request: send one message in a request"),
     ] {
         let answer = client.send(body, &[]);
