@@ -264,3 +264,26 @@ fn queue_empty(completed: u64, ever_queued: bool) -> String {
 fn join(names: &[SessionName]) -> String {
     names.iter().map(SessionName::as_str).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn a_database_is_opened_anew_where_it_may_have_been_spoiled_but_not_where_it_is_busy_or_the_disk_is_full() {
+        for (code, expected) in [
+            (ffi::SQLITE_BUSY, false),
+            (ffi::SQLITE_LOCKED, false),
+            (ffi::SQLITE_FULL, false),
+            (ffi::SQLITE_IOERR, false),
+            (ffi::SQLITE_CORRUPT, true),
+            (ffi::SQLITE_READONLY, true),
+        ] {
+            let error = Error::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+            assert_eq!(error.may_be_of_the_past(), expected, "{error}");
+        }
+        assert!(!Error::in_the_way("read", Path::new("/file"), "it is a link").may_be_of_the_past());
+    }
+}

@@ -456,6 +456,36 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_put_in_its_place_is_reported_and_spoils_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = DiskPlanFiles::new(folder.path().to_owned());
+        let id = PlanId::exact("k7f3m").unwrap();
+        fs::write(files.path(&id), "old").unwrap();
+        let staged = files.stage(&id, "new").unwrap();
+        // A folder takes the place of no file, whoever asks for it.
+        let name = folder.path().join(staged.name());
+        fs::remove_file(&name).unwrap();
+        fs::create_dir(&name).unwrap();
+        assert!(staged.publish(Some(b"old")).is_err());
+        assert_eq!(fs::read_to_string(files.path(&id)).unwrap(), "old");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_has_just_taken_the_place_of_a_file_is_neither_followed_nor_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, pipe] = ["file", "link", "pipe"].map(|name| folder.path().join(name));
+        fs::write(&file, "text").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(open_unlinked(&file).is_ok());
+        assert!(open_unlinked(&link).is_err());
+        let (done, waiting) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(open_unlinked(&pipe).is_ok()));
+        assert_eq!(waiting.recv_timeout(std::time::Duration::from_secs(60)), Ok(true), "nobody writes to it");
+    }
+
+    #[test]
     fn a_file_of_more_than_sixteen_mebibytes_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let files = DiskPlanFiles::new(folder.path().to_owned());

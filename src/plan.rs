@@ -111,11 +111,6 @@ impl Status {
             Self::Discarded => "discarded",
         }
     }
-
-    /// Whether a plan in this state has a plan file.
-    pub fn has_file(self) -> bool {
-        matches!(self, Self::Queued | Self::Active)
-    }
 }
 
 /// The end of the queue at which a plan goes in.

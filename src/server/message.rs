@@ -281,8 +281,11 @@ mod tests {
 
     #[test]
     fn what_has_a_method_is_no_answer_too() {
-        let text = br#"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#;
-        assert_eq!(read(text), [refused(Some("1"), -32600, "Invalid Request: neither a request nor a notification")]);
+        for name in ["result", "error"] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","{name}":{{}}}}"#);
+            let expected = refused(Some("1"), -32600, "Invalid Request: neither a request nor a notification");
+            assert_eq!(read(text.as_bytes()), [expected]);
+        }
     }
 
     #[test]

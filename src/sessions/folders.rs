@@ -125,10 +125,14 @@ impl Standing {
 
     /// Whether somebody who has had the files open since then may write the log back: the database is as it was, and its
     /// log too, unless somebody has taken it away. Where another one has taken its place, whoever made that was here first,
-    /// and to write the old one back would spoil what stands in the new one.
+    /// and to write the old one back would spoil what stands in the new one. The same where there is another index: whoever
+    /// made it knows nothing of the old one, and would go on with what was read of the database before.
     pub fn lets_write_back(&self, now: &Self) -> bool {
-        let [database, log, ..] = now.files;
-        self.files[0] == database && self.content == now.content && (self.files[1] == log || now.log_is_empty)
+        let [database, log, index, _] = now.files;
+        self.files[0] == database
+            && self.content == now.content
+            && (self.files[1] == log || now.log_is_empty)
+            && (self.files[2] == index || index.is_none())
     }
 }
 

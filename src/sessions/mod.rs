@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use folders::{Standing, is_hidden, last_use, mend_rights, private_folder, private_folders, remove_unfinished, taken};
 pub use open::SharedStore;
-use open::{Open, OpenSessions, free, is_idle};
+use open::{Open, OpenSessions, is_idle};
 
 use crate::error::{Error, MissingSession};
 use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
@@ -150,10 +150,9 @@ impl Sessions {
 
     /// Gives up an open session whose database has failed, so that the next call opens it anew, whatever is wrong by then.
     pub fn give_up(&self, name: &SessionName) {
-        let slot = self.open().slots.remove(name);
-        if let Some(session) = slot.and_then(|(_, slot)| free(&slot)?.take()) {
-            session.give_up();
-        }
+        let given_up = self.open().slots.remove(name);
+        // Not under the lock, which all sessions share.
+        drop(given_up);
     }
 
     /// Closes what is open beyond the bound, as far as no call is using it.
@@ -278,7 +277,7 @@ impl Sessions {
         if alone.is_none() {
             return;
         }
-        for folder in left.iter().filter(|folder| folder.is_dir()) {
+        for folder in left {
             let removed = step("sweep", || remove_unfinished(folder));
             tracing::warn!(folder = %folder.display(), ?removed, "a session was left unfinished");
         }
@@ -302,7 +301,7 @@ impl Sessions {
                 && let Some(used) = last_use(&entry.path())
             {
                 found.push((used, name));
-            } else if is_hidden(&name) {
+            } else if is_hidden(&name) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 left.push(entry.path());
             }
         }
@@ -332,7 +331,9 @@ mod tests {
     use super::open::OPEN_AT_ONCE;
     use super::*;
     use crate::files::DiskPlanFiles;
+    use crate::ids::RandomIds;
     use crate::ids::fakes::ScriptedIds;
+    use crate::plan::PlanId;
 
     fn sessions(root: &Path, names: &[&'static str]) -> Sessions {
         let ids = ScriptedIds { names: Mutex::new(names.iter().copied().collect()), ..ScriptedIds::default() };
@@ -361,6 +362,97 @@ mod tests {
         let sessions = sessions(root.path(), &["a-b-c", "a-b-c", "d-e-f"]);
         assert_eq!(sessions.create(None).unwrap(), name("a-b-c"));
         assert_eq!(sessions.create(None).unwrap(), name("d-e-f"));
+        assert_eq!(fs::read_dir(root.path().join("sessions")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_name_under_which_a_session_is_being_made_is_drawn_again() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("sessions/.a-b-c.new")).unwrap();
+        assert_eq!(sessions(root.path(), &["a-b-c", "d-e-f"]).create(None).unwrap(), name("d-e-f"));
+    }
+
+    /// Looks for sessions, as another process may, while a name is drawn.
+    struct Prying(PathBuf);
+
+    impl IdGenerator for Prying {
+        fn session_name(&self) -> SessionName {
+            assert_eq!(sessions(&self.0, &[]).by_last_use().unwrap(), []);
+            name("a-a-a")
+        }
+
+        fn plan_id(&self, length: usize) -> PlanId {
+            RandomIds.plan_id(length)
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_unfinished_is_left_alone_as_long_as_anybody_makes_a_session() {
+        let root = tempfile::tempdir().unwrap();
+        let unfinished = root.path().join("sessions/.b-b-b.new");
+        fs::create_dir_all(&unfinished).unwrap();
+        let other = root.path().join("sessions/.backup.new");
+        fs::create_dir(&other).unwrap();
+        let making = Sessions { ids: Arc::new(Prying(root.path().to_owned())), ..sessions(root.path(), &[]) };
+        making.create(None).unwrap();
+        assert!(unfinished.exists());
+        assert_eq!(making.by_last_use().unwrap(), [name("a-a-a")]);
+        assert!(!unfinished.exists() && other.exists());
+    }
+
+    #[test]
+    fn what_is_left_of_a_session_is_no_session_that_is_missing() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &[]);
+        for (left, content, is_one) in
+            [("plans/aaaaa.txt", "", true), (schema::LOG_NAME, "x", true), (schema::LOG_NAME, "", false)]
+        {
+            let name = sessions.create(None).unwrap();
+            fs::remove_file(sessions.path(&name).join(schema::FILE_NAME)).unwrap();
+            fs::write(sessions.path(&name).join(left), content).unwrap();
+            let missing = matches!(sessions.store(&name), Err(Error::SessionNotFound(_)));
+            let listed = sessions.by_last_use().unwrap().contains(&name);
+            assert_eq!((missing, listed), (!is_one, is_one), "{left} {content}");
+        }
+        fs::write(sessions.path(&name("a-file-instead")), "").unwrap();
+        assert_eq!(sessions.by_last_use().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_folder_that_was_left_unfinished_is_removed_with_what_is_made_there_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(".a-a-a.new");
+        fs::create_dir_all(folder.join(PLANS)).unwrap();
+        for name in [schema::FILE_NAME, "session.db-journal", "notes.md"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        assert!(remove_unfinished(&folder).is_err());
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["notes.md"]);
+        fs::remove_file(folder.join("notes.md")).unwrap();
+        remove_unfinished(&folder).unwrap();
+        assert!(!folder.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_with_the_name_of_an_unfinished_session_leads_to_nothing_that_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a"]);
+        let name = sessions.create(None).unwrap();
+        std::os::unix::fs::symlink(sessions.path(&name), root.path().join("sessions/.b-b-b.new")).unwrap();
+        sessions.by_last_use().unwrap();
+        assert!(sessions.path(&name).join(schema::FILE_NAME).exists());
+    }
+
+    #[test]
+    fn a_session_is_opened_once() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a"]);
+        let name = sessions.create(None).unwrap();
+        let store = sessions.store(&name).unwrap();
+        assert!(Arc::ptr_eq(&store.0, &sessions.store(&name).unwrap().0));
     }
 
     #[test]
@@ -411,7 +503,8 @@ mod tests {
             // The database of a session that is being made has the longest path of all.
             let rest = length - parent.path().join("sessions/.a-a-a.new/session.db").as_os_str().len() - 2;
             let root = parent.path().join("x".repeat(rest / 2)).join("y".repeat(rest - rest / 2));
-            assert_eq!(sessions(&root, &["a-a-a"]).create(None).is_ok(), taken, "{length}");
+            let made = sessions(&root, &["a-a-a"]).create(None).map(drop).map_err(|error| error.category());
+            assert_eq!(made, if taken { Ok(()) } else { Err("FILE_SYSTEM_ERROR") }, "{length}");
         }
     }
 
@@ -420,6 +513,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
         let name = sessions.create(None).unwrap();
+        // Nor that of somebody who was killed.
+        fs::write(sessions.path(&name).join(schema::LOG_NAME), "").unwrap();
         sessions.list(10).unwrap();
         let mut names: Vec<_> = fs::read_dir(sessions.path(&name)).unwrap().map(|it| it.unwrap().file_name()).collect();
         names.sort();

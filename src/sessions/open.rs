@@ -29,12 +29,11 @@ pub struct Open {
     pub store: SharedStore,
     folder: PathBuf,
     standing: Standing,
-    failed: bool,
 }
 
 impl Open {
     pub fn new(store: SessionStore, folder: PathBuf, standing: Standing) -> Self {
-        Self { store: SharedStore(Arc::new(Mutex::new(store))), folder, standing, failed: false }
+        Self { store: SharedStore(Arc::new(Mutex::new(store))), folder, standing }
     }
 
     /// Whether a call can go on with it, now that its files stand so.
@@ -45,18 +44,13 @@ impl Open {
         }
         as_before && !self.store.lock().is_untidy()
     }
-
-    /// Closes it as it is: its database has failed.
-    pub fn give_up(mut self) {
-        self.failed = true;
-    }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         // So that the database is whole without its log, whatever becomes of that.
         let now = Standing::of(&self.folder).ok().flatten();
-        if !self.failed && now.is_some_and(|now| self.standing.lets_write_back(&now)) {
+        if now.is_some_and(|now| self.standing.lets_write_back(&now)) {
             self.store.lock().write_back();
         }
     }

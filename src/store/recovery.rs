@@ -111,8 +111,7 @@ fn listed(files: &dyn PlanFiles) -> Vec<Entry> {
 /// Removes a temporary file, and brings into the plan's file what it may have been for.
 fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<String>, Error> {
     let id = &leftover.id;
-    if let Some((status, plan)) = row_of(tx, id)?
-        && status.has_file()
+    if let Some((_, plan)) = row_of(tx, id)?
         && unfinished(tx, id)?.1.is_some()
         && let Content { plan, file: Some(bytes), missing_note: Some(_), .. } = content_of(tx, files, id, plan)?
     {
@@ -128,7 +127,7 @@ fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Re
 
 fn write_again(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Option<String>, Error> {
     let Some((status, plan)) = row_of(db, id)? else { return Ok(None) };
-    if !status.has_file() || files.read(id)?.is_some() {
+    if files.read(id)?.is_some() {
         return Ok(None);
     }
     files.stage(id, &plan_text::render(&plan))?.publish(None)?;
@@ -138,9 +137,6 @@ fn write_again(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Op
 /// Removes the file of a plan that is finished, if it says nothing that the row does not.
 fn remove_finished(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Option<String>, Error> {
     let Some((status, plan)) = row_of(db, id)? else { return Ok(None) };
-    if status.has_file() {
-        return Ok(None);
-    }
     match files.read(id)? {
         Some(bytes) if says(files, id, &bytes, &plan) => {
             files.remove(id, &bytes)?;

@@ -140,6 +140,41 @@ mod tests {
         WAITING.set(None);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_line_has_a_bound_and_moves_on_however_long_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = || stand_in_line(folder.path());
+        let mut place = line();
+        wait_since(Instant::now().checked_sub(BUSY_TIMEOUT).unwrap());
+        // Who waits in vain is passed over only when it is their turn.
+        for _ in 0..3 * MOST_IN_LINE {
+            assert!(line().is_none());
+        }
+        let in_line = || IN_LINE.load(Ordering::Relaxed);
+        // Other tests come by, and count for a moment before they are turned away.
+        assert!(in_line() < 2 * MOST_IN_LINE);
+        drop(place.take());
+        let start = Instant::now();
+        while in_line() > 0 {
+            assert!(start.elapsed() < Duration::from_secs(60), "{} are still in line", in_line());
+            thread::yield_now();
+        }
+        wait_since(start);
+        place = line();
+        for _ in 0..=MOST_IN_LINE {
+            place = thread::scope(|scope| {
+                let next = scope.spawn(line);
+                while in_line() == 0 && !next.is_finished() {
+                    thread::yield_now();
+                }
+                drop(place.take());
+                next.join().unwrap()
+            });
+            assert!(place.is_some());
+        }
+    }
+
     #[test]
     fn a_busy_database_is_waited_for_as_long_as_the_call_may_take() {
         let age = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();

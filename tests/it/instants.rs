@@ -206,6 +206,29 @@ fn a_plan_is_discarded_or_stays_active() {
     die_everywhere(&scene, "commit", &["abandon", "commit", "remove"]);
 }
 
+/// The same as [`queued`], where somebody has removed the folder of plans.
+fn plans_missing(world: &World) -> Client {
+    let mut client = queued(world);
+    let session = client.ok("admin_state", json!({})).str("session_name").to_owned();
+    fs::remove_dir_all(world.plans(&session)).unwrap();
+    client
+}
+
+#[test]
+fn a_folder_of_plans_is_made_again_for_good() {
+    let whole = {
+        let world = World::new();
+        drop(queued(&world));
+        seen(&world)
+    };
+    let open = |_: &World, client: &mut Client| client.send_call("admin_state", json!({}));
+    let passed = die_at_each_instant(plans_missing, open, |instants, last, found| {
+        assert_eq!(found, whole, "{}", instants[last]);
+    });
+    let write_again = ["stage", "publish", "sync folder"];
+    assert_eq!(passed, instants(&[&["sync folder"], &write_again[..], &write_again, &["commit"]].concat()));
+}
+
 /// A session in which all is to be repaired that can be, and the server that is to do it.
 fn wounded(world: &World) -> Client {
     let mut client = world.client();

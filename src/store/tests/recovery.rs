@@ -141,6 +141,20 @@ fn a_leftover_whose_transaction_did_not_commit_is_removed() {
 }
 
 #[test]
+fn a_leftover_beside_a_file_that_cannot_be_read_is_removed() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = add(&mut store, "queued");
+    fs::write(bench.place(&id), b"# Goal\n\xff\n").unwrap();
+    fs::write(bench.leftover(&id), "# Context\nhalf").unwrap();
+
+    let (_store, repaired) = reopened(&bench, store);
+    assert_eq!(repaired, [format!("removed an unfinished write of plan {id}")]);
+    assert_eq!(fs::read(bench.place(&id)).unwrap(), b"# Goal\n\xff\n");
+    assert_eq!(bench.names(), [format!("{id}.txt")]);
+}
+
+#[test]
 fn half_a_leftover_of_a_plan_without_a_file_gives_way_to_the_row() {
     let bench = Bench::new();
     let mut store = bench.open_on_disk();
@@ -205,6 +219,18 @@ fn the_file_of_a_finished_plan_may_have_lost_its_goal() {
     let (_store, repaired) = reopened(&bench, store);
     assert_eq!(repaired, [format!("removed the file of completed plan {id}")]);
     assert_eq!(bench.names(), Vec::<String>::new());
+}
+
+#[test]
+fn the_file_of_a_finished_plan_whose_row_is_untidy_says_the_same() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = activate(&mut store, "done");
+    complete(&mut store, "done");
+    // As others may have stored it.
+    bench.execute("UPDATE plans SET context = char(10) || context || '  ' || char(13, 10)");
+    fs::write(bench.place(&id), text(&plan("done"))).unwrap();
+    assert_eq!(reopened(&bench, store).1, [format!("removed the file of completed plan {id}")]);
 }
 
 #[test]

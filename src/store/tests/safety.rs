@@ -1,5 +1,7 @@
 //! What must not be lost: failures that change nothing, identifiers that are taken, two processes at once.
 
+use std::time::{Duration, Instant};
+
 use rusqlite::types::Value;
 
 use super::{Bench, Stored, activate, add, complete, plan, plan_id};
@@ -7,7 +9,7 @@ use crate::error::Error;
 use crate::files::fakes::Step;
 use crate::plan::{PlanId, Position};
 use crate::plan_text;
-use crate::store::{Ending, SessionStore};
+use crate::store::{Ending, SessionStore, begin, waiting};
 
 type Call = (&'static str, fn(&mut SessionStore) -> Option<Error>);
 
@@ -109,6 +111,7 @@ fn a_file_that_cannot_be_put_in_place_fails_no_call_and_is_written_at_the_next_o
     bench.fail_at(Step::Publish);
     let id = add(&mut store, "queued");
     assert_eq!(bench.file(&id), None);
+    assert!(store.is_untidy(), "it is opened anew for the next call");
     drop(store);
 
     bench.fail_at(None);
@@ -213,6 +216,38 @@ fn a_pull_writes_a_missing_file_again_and_says_so() {
 }
 
 #[test]
+fn a_pull_does_not_say_that_it_wrote_a_file_that_it_could_not_put_in_place() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    let id = add(&mut store, "queued");
+    bench.take_file(&id);
+    bench.fail_at(Step::Publish);
+    store.pull(None).unwrap();
+    assert_eq!(store.take_repaired(), Vec::<String>::new());
+    assert_eq!(bench.file(&id), None);
+}
+
+#[test]
+fn a_pull_that_overtakes_the_publishing_of_a_deferral_leaves_it_nothing_to_publish() {
+    let bench = Bench::new();
+    let mut store = bench.open_on_disk();
+    let id = activate(&mut store, "deferred");
+    let path = bench.plans().join(format!("{id}.txt"));
+    let before = std::fs::read(&path).unwrap();
+    let staged = || bench.texts("SELECT staged_file FROM plans").remove(0);
+    let added = staged();
+    store.defer("waits", Position::Back, None).unwrap();
+    let staged = staged();
+    assert_ne!(staged, added);
+    std::fs::rename(&path, bench.plans().join(staged)).unwrap();
+    std::fs::write(&path, before).unwrap();
+    let text = store.pull(None).unwrap().text;
+    assert!(text.ends_with("Deferred: waits\n"), "{text}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(std::fs::read_dir(bench.plans()).unwrap().count(), 1);
+}
+
+#[test]
 fn a_pull_that_overtakes_the_publishing_of_a_new_plan_repairs_nothing() {
     let bench = Bench::new();
     let mut store = bench.open_on_disk();
@@ -295,6 +330,32 @@ fn of_two_processes_that_pull_one_wins() {
 }
 
 #[test]
+fn who_changes_a_session_is_alone_with_it_from_the_beginning() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    let _change = begin(&mut store.db).unwrap();
+    let other = bench.raw();
+    other.busy_timeout(Duration::ZERO).unwrap();
+    let error = other.execute_batch("BEGIN IMMEDIATE").unwrap_err();
+    assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
+}
+
+#[cfg(unix)]
+#[test]
+fn who_changes_a_session_has_the_head_of_the_line_until_it_is_done() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    let line = || waiting::stand_in_line(bench.folder.path());
+    let change = begin(&mut store.db).unwrap();
+    // No time is left to wait for a turn.
+    waiting::wait_since(Instant::now().checked_sub(Duration::from_secs(5)).unwrap());
+    assert!(line().is_none());
+    waiting::wait_since(Instant::now());
+    change.commit().unwrap();
+    assert!(line().is_some());
+}
+
+#[test]
 fn the_database_itself_refuses_a_second_active_plan() {
     let bench = Bench::new();
     let mut store = bench.open();
@@ -311,6 +372,8 @@ fn the_database_itself_refuses_a_second_active_plan() {
 #[test]
 fn commits_are_synced_to_a_write_ahead_log_and_references_hold() {
     let bench = Bench::new();
+    // From the beginning: to change that takes a database that nobody else has open.
+    assert_eq!(std::fs::read(bench.database()).unwrap()[18..20], [2, 2]);
     let store = bench.open();
     let pragma = |name: &str| store.db.pragma_query_value(None, name, |row| row.get::<_, Value>(0)).unwrap();
     assert_eq!(pragma("journal_mode"), Value::Text("wal".into()));

@@ -3,6 +3,8 @@
 use std::fs;
 
 use super::{Patient, replace};
+use crate::harness::plan;
+use crate::model::seen::look;
 
 /// The size of a page of a database, in bytes.
 const PAGE: usize = 4_096;
@@ -143,6 +145,34 @@ fn a_page_that_was_spoiled_and_mended_is_as_before() {
 }
 
 #[test]
+fn damage_that_was_found_and_mended_is_not_found_again() {
+    let mut patient = Patient::new();
+    let client = patient.world.client();
+    assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+    let (path, log) = (patient.world.database(&patient.session), patient.world.log(&patient.session));
+    // So that all is read from the database.
+    fs::remove_file(log.with_file_name("session.db-shm")).unwrap();
+    fs::remove_file(log).unwrap();
+    let content = fs::read(&path).unwrap();
+    let mut found = 0;
+    for page in 1..content.len() / PAGE {
+        let mut spoiled = content.clone();
+        spoiled[page * PAGE..][..PAGE].fill(b'x');
+        fs::write(&path, spoiled).unwrap();
+        patient.restart();
+        let mut valid = || {
+            let named = patient.named(serde_json::json!({}));
+            patient.client.call("admin_validate", named)["structuredContent"]["valid"].take()
+        };
+        found += usize::from(valid() == false);
+        fs::write(&path, &content).unwrap();
+        assert_eq!(valid(), true, "page {page}");
+    }
+    assert!(found > 0, "some damage is reported, the other fails the call");
+    patient.is_as_it_was();
+}
+
+#[test]
 fn a_session_that_is_closed_after_its_database_was_spoiled_keeps_its_log() {
     for ((name, spoil, _), noticed) in SPOILED.into_iter().flat_map(|spoiled| [(spoiled, false), (spoiled, true)]) {
         let mut patient = Patient::new();
@@ -162,11 +192,35 @@ fn a_session_that_is_closed_after_its_database_was_spoiled_keeps_its_log() {
 
 #[test]
 fn a_session_that_was_closed_well_needs_no_log() {
+    for written_back in [false, true] {
+        let mut patient = Patient::new();
+        if written_back {
+            // As SQLite does by itself from time to time.
+            let database = rusqlite::Connection::open(patient.world.database(&patient.session)).unwrap();
+            database.query_row("PRAGMA wal_checkpoint", (), |_| Ok(())).unwrap();
+            let added = patient.named(plan("added since"));
+            patient.client.ok("queue_add", added);
+            (patient.face, _) = look(&mut patient.client, &patient.world, &patient.session);
+        }
+        let client = patient.world.client();
+        assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+        let log = patient.world.log(&patient.session);
+        fs::remove_file(&log).unwrap();
+        fs::remove_file(log.with_file_name("session.db-shm")).unwrap();
+        patient.is_as_it_was();
+    }
+}
+
+#[test]
+fn a_copy_in_the_place_of_a_database_has_the_log_to_itself() {
     let mut patient = Patient::new();
-    let client = patient.world.client();
+    let path = patient.world.database(&patient.session);
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    replace(&path, &fs::read(&path).unwrap());
+    fs::File::open(&path).unwrap().set_modified(modified).unwrap();
+    let mut client = patient.world.client();
+    client.ok("session_resume", patient.named(serde_json::json!({})));
+    // Written back by the one that has the old database open, the log would count as done.
     assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
-    let log = patient.world.log(&patient.session);
-    fs::remove_file(&log).unwrap();
-    fs::remove_file(log.with_file_name("session.db-shm")).unwrap();
     patient.is_as_it_was();
 }

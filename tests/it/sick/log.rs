@@ -36,6 +36,44 @@ fn a_log_that_is_taken_away_takes_nothing_along() {
 }
 
 #[test]
+fn a_server_that_comes_when_the_index_was_taken_away_and_one_that_was_there_lose_nothing() {
+    let mut patient = Patient::new();
+    let named = json!({ "session_name": patient.session });
+    fs::remove_file(patient.world.log(&patient.session).with_file_name("session.db-shm")).unwrap();
+    let mut other = patient.world.client();
+    other.ok("session_resume", named.clone());
+    for goal in ["one", "two", "three"] {
+        let added = patient.named(plan(goal));
+        patient.client.ok("queue_add", added);
+        other.ok("queue_add", plan(goal));
+    }
+    let state = patient.client.ok("admin_state", named).fields;
+    assert_eq!((&state["queue_length"], &state["file_db_match"]), (&json!(8), &json!(true)));
+    look(&mut patient.client, &patient.world, &patient.session);
+}
+
+#[test]
+fn a_server_that_comes_when_a_log_was_taken_away_is_not_disturbed_by_one_that_was_there_and_ends() {
+    for (name, take) in TAKEN {
+        let mut patient = Patient::new();
+        let named = json!({ "session_name": patient.session });
+        take(&patient.world.log(&patient.session));
+        let mut client = patient.world.client();
+        // As long as the old index is there, the log is missed.
+        client.call("session_resume", named.clone());
+        assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+        let added = patient.named(plan("goal"));
+        patient.client.ok("queue_add", added);
+        let client = patient.world.client();
+        for mut client in [std::mem::replace(&mut patient.client, client), patient.world.client()] {
+            let said = client.ok("admin_validate", named.clone()).text;
+            assert!(!said.contains("should be there by the session's count"), "{name}: {said}");
+            assert!(!said.contains("session.db is damaged"), "{name}: {said}");
+        }
+    }
+}
+
+#[test]
 fn two_servers_on_a_session_whose_log_is_taken_away_lose_nothing() {
     for ((name, take), written_back) in TAKEN.into_iter().flat_map(|taken| [(taken, false), (taken, true)]) {
         let mut patient = Patient::new();

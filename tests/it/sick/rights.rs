@@ -67,6 +67,50 @@ fn plans_that_cannot_be_written_to_take_no_new_file() {
 }
 
 #[test]
+fn an_unfinished_write_that_cannot_be_removed_is_removed_as_soon_as_it_can_be() {
+    let mut patient = patient();
+    let plans = patient.world.plans(&patient.session);
+    fs::write(plans.join(".zzzzz.x.tmp"), "half a pl").unwrap();
+    patient.restart_unprivileged();
+    chmod(&plans, 0o500);
+    for (mode, repaired) in [(0o500, json!(null)), (0o700, json!(["removed an unfinished write of plan zzzzz"]))] {
+        chmod(&plans, mode);
+        let state = patient.named(json!({}));
+        assert_eq!(patient.client.ok("admin_state", state).fields["repaired"], repaired);
+    }
+    patient.is_as_it_was();
+}
+
+#[test]
+fn what_cannot_be_made_durable_is_logged_in_a_plan_and_no_new_session() {
+    let mut patient = patient();
+    patient.client = patient.world.unprivileged().logging("error").start();
+    let (root, plans) = (patient.world.root(), patient.world.plans(&patient.session));
+    // To sync a folder takes the right to read it.
+    chmod(&root, 0o300);
+    let text = patient.client.fails("session_create", json!({}));
+    assert!(text.starts_with("[Session: none] Error: FILE_SYSTEM_ERROR\n\nCannot make "), "{text}");
+    chmod(&root, 0o700);
+    assert_eq!(fs::read_dir(&root).unwrap().count(), 2, "nothing is left of it");
+
+    chmod(&plans, 0o300);
+    for _ in 0..2 {
+        let added = patient.named(plan("goal"));
+        let added = patient.client.ok("queue_add", added).fields;
+        assert_eq!(added["repaired"], json!(null), "the plans that cannot be listed are there");
+    }
+    chmod(&plans, 0o700);
+    let checked = patient.named(json!({}));
+    let checked = patient.client.ok("admin_validate", checked).fields;
+    assert_eq!((&checked["valid"], &checked["repaired"]), (&json!(true), &json!(null)));
+    let client = patient.world.client();
+    let log = std::mem::replace(&mut patient.client, client).exit().log;
+    for said in ["a plan file could not be put in place", "the plan files cannot be checked"] {
+        assert!(log.contains(said), "{said}: {log}");
+    }
+}
+
+#[test]
 fn plans_or_a_session_that_cannot_be_looked_into_are_said_to_be_so() {
     for restarted in [false, true] {
         let mut patient = patient();
@@ -113,6 +157,10 @@ fn a_session_that_was_opened_while_it_could_not_be_written_to_can_be_written_to_
         } else {
             let client = patient.world.unprivileged().start();
             assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+            // Without a log, one is made with the rights that the database has.
+            let log = patient.world.log(&patient.session);
+            fs::remove_file(log.with_file_name("session.db-shm")).unwrap();
+            fs::remove_file(log).unwrap();
         }
         let path = patient.world.database(&patient.session);
         chmod(&path, 0o400);
