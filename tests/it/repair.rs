@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Reply, World, plan};
+use crate::harness::{Client, Reply, World, names_in, plan};
 
 /// What a reply says was repaired, which must be the same in both of its faces.
 #[track_caller]
@@ -41,10 +40,6 @@ fn issues(client: &mut Client, broken: &str) -> Value {
     expected[broken] = json!(false);
     assert_eq!((&fields["valid"], &fields["invariants"]), (&json!(false), &expected));
     fields["issues"].take()
-}
-
-fn names_in(folder: &Path) -> BTreeSet<String> {
-    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]

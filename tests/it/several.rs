@@ -11,7 +11,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Reply, World, failure, plan};
+use crate::harness::{Client, Reply, World, failure, names_in, plan};
 
 const PROCESSES: usize = 8;
 
@@ -280,10 +280,6 @@ fn assert_stored(world: &World, session: &str, database: &rusqlite::Connection, 
 
 fn read(file: &Path) -> String {
     fs::read_to_string(file).unwrap()
-}
-
-fn names_in(folder: &Path) -> BTreeSet<String> {
-    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 #[test]

@@ -6,7 +6,8 @@
 mod client;
 mod reply;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
@@ -267,6 +268,11 @@ impl Launch {
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         (child, Box::new(stdin), Box::new(stdout))
     }
+}
+
+/// The names of all that stands in a folder.
+pub fn names_in(folder: &Path) -> BTreeSet<String> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// The line of a request for the list of tools that stands alone.

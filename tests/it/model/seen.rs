@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, World};
+use crate::harness::{Client, World, names_in};
 
 /// A session as it is found, without times. Plans that are open are their files; plans that are not, their rows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,14 +65,8 @@ pub fn look(client: &mut Client, world: &World, session: &str) -> (Face, usize) 
     let active =
         again["active_plan"]["id"].as_str().map(|id| (id.to_owned(), untimed(again["plan"].as_str().unwrap())));
     assert_eq!(active, face.active);
-    assert_eq!(listed_files(world, session), open_files(&face));
+    assert_eq!(names_in(&world.plans(session)), open_files(&face));
     (face, repaired)
-}
-
-/// The names in the folder of plan files.
-fn listed_files(world: &World, session: &str) -> BTreeSet<String> {
-    let entries = fs::read_dir(world.plans(session)).unwrap();
-    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 fn open_files(face: &Face) -> BTreeSet<String> {

@@ -132,8 +132,7 @@ fn a_later_schema_is_refused_by_a_server_that_has_the_session_open() {
 #[test]
 fn a_page_that_was_spoiled_and_mended_is_as_before() {
     let mut patient = Patient::new();
-    let client = patient.world.client();
-    assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+    patient.end_well();
     let path = patient.world.database(&patient.session);
     let content = fs::read(&path).unwrap();
     let mut spoiled = content.clone();
@@ -147,8 +146,7 @@ fn a_page_that_was_spoiled_and_mended_is_as_before() {
 #[test]
 fn damage_that_was_found_and_mended_is_not_found_again() {
     let mut patient = Patient::new();
-    let client = patient.world.client();
-    assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+    patient.end_well();
     let (path, log) = (patient.world.database(&patient.session), patient.world.log(&patient.session));
     // So that all is read from the database.
     fs::remove_file(log.with_file_name("session.db-shm")).unwrap();
@@ -182,8 +180,7 @@ fn a_session_that_is_closed_after_its_database_was_spoiled_keeps_its_log() {
         if noticed {
             patient.every_call_is_answered();
         }
-        let client = patient.world.client();
-        assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+        patient.end_well();
         assert!(fs::read(&log).unwrap() == logged, "{name} {noticed}");
         fs::write(&path, content).unwrap();
         patient.is_as_it_was();
@@ -202,8 +199,7 @@ fn a_session_that_was_closed_well_needs_no_log() {
             patient.client.ok("queue_add", added);
             (patient.face, _) = look(&mut patient.client, &patient.world, &patient.session);
         }
-        let client = patient.world.client();
-        assert!(std::mem::replace(&mut patient.client, client).exit().status.success());
+        patient.end_well();
         let log = patient.world.log(&patient.session);
         fs::remove_file(&log).unwrap();
         fs::remove_file(log.with_file_name("session.db-shm")).unwrap();

@@ -53,6 +53,13 @@ impl Patient {
         Self { world, client, session, well, face }
     }
 
+    /// Ends the server well, and starts another one.
+    #[track_caller]
+    fn end_well(&mut self) {
+        let before = std::mem::replace(&mut self.client, self.world.client());
+        assert!(before.exit().status.success());
+    }
+
     /// Kills the server, so that much stands in the log alone, and starts another one.
     fn restart(&mut self) {
         let before = std::mem::replace(&mut self.client, self.world.client());
