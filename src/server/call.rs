@@ -50,7 +50,7 @@ pub fn run(
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given)?;
         match (route.run)(&mut call, checked.clone()) {
-            // Nothing was changed.
+            // Nothing was changed, and what the session was opened with may be out of date.
             Err(error) if error.may_be_of_the_past() && call.give_up() => {
                 tracing::warn!(%error, "trying once more with the session opened anew");
                 (route.run)(&mut call, checked)

@@ -1,7 +1,7 @@
 //! The folders of sessions, as they stand on disk.
 //!
-//! Owns how a session's folder is made and told from what is none, and that only its owner can enter it. Knows neither
-//! which sessions are open nor what is in them.
+//! Owns how a session's folder is made and told from what is none, that only its owner can enter it, and whether its files
+//! are still those that they were. Knows neither which sessions are open nor what is in them.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -52,13 +52,8 @@ pub fn last_use(folder: &Path) -> Option<SystemTime> {
     let look = |name: &str| fs::symlink_metadata(folder.join(name));
     let database = match look(schema::FILE_NAME) {
         Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if !is_orphaned(folder) {
-                return None;
-            }
-            None
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_orphaned(folder) => None,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
         Err(_) => return Some(SystemTime::UNIX_EPOCH),
     };
     // The log appears, empty, as soon as anybody reads.

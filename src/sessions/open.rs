@@ -85,7 +85,7 @@ pub fn is_idle(slot: &Slot) -> bool {
 }
 
 /// What is in a slot, unless somebody has it now.
-pub fn free(slot: &Slot) -> Option<MutexGuard<'_, Option<Open>>> {
+fn free(slot: &Slot) -> Option<MutexGuard<'_, Option<Open>>> {
     match slot.try_lock() {
         Ok(open) => Some(open),
         Err(TryLockError::Poisoned(open)) => Some(open.into_inner()),

@@ -34,21 +34,21 @@ pub(super) fn read_back(
     id: &PlanId,
     stored: Plan,
 ) -> Result<Content, Error> {
-    let overtaken = match unfinished(tx, id)? {
-        (Some(leftover), _) => files.abandon(&leftover)?,
-        (None, _) => false,
+    let (leftover, note) = unfinished(tx, id)?;
+    let overtaken = match leftover {
+        Some(leftover) => files.abandon(&leftover)?,
+        None => false,
     };
-    Ok(Content { overtaken, ..content_of(tx, files, id, stored)? })
+    Ok(Content { overtaken, ..content_of(files, id, stored, note)? })
 }
 
-/// The same where somebody may still publish a change.
+/// The same where somebody may still publish a change. `note` is what the file may not have got of the last one.
 pub(super) fn content_of(
-    tx: &Transaction<'_>,
     files: &dyn PlanFiles,
     id: &PlanId,
     stored: Plan,
+    note: Option<String>,
 ) -> Result<Content, Error> {
-    let (_, note) = unfinished(tx, id)?;
     let file = files.read(id)?;
     let mut plan = match &file {
         Some(bytes) => parsed(files, id, bytes, stored)?,

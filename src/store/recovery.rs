@@ -112,8 +112,8 @@ fn listed(files: &dyn PlanFiles) -> Vec<Entry> {
 fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<String>, Error> {
     let id = &leftover.id;
     if let Some((_, plan)) = row_of(tx, id)?
-        && unfinished(tx, id)?.1.is_some()
-        && let Content { plan, file: Some(bytes), missing_note: Some(_), .. } = content_of(tx, files, id, plan)?
+        && let (_, note @ Some(_)) = unfinished(tx, id)?
+        && let Content { plan, file: Some(bytes), missing_note: Some(_), .. } = content_of(files, id, plan, note)?
     {
         // Until the file is whole there is a temporary one, by which the next opening sees that something is to be done.
         let staged = files.stage(id, &plan_text::render(&plan))?;

@@ -41,7 +41,7 @@ pub(super) fn set_text(
 ) -> Result<(), Error> {
     tx.prepare_cached(
         "UPDATE plans SET context = ?2, goal = ?3, inputs = ?4, outputs = ?5, approach = ?6, success_criteria = ?7,
-             notes = ?8, staged_file = coalesce(?9, staged_file), pending_note = ?10
+             notes = ?8, staged_file = ?9, pending_note = ?10
          WHERE id = ?1",
     )?
     .execute((

@@ -143,7 +143,7 @@ impl Harness {
     fn find(&mut self, about: &BTreeSet<usize>, in_doubt: &[Sent]) {
         let mut client = self.world.client();
         let names = sessions(&mut client, &self.world);
-        let mut known = self.model.sessions.iter().map(|session| session.name.clone()).collect();
+        let known = self.model.names();
         let mut faces: BTreeMap<Option<String>, (String, Face)> = BTreeMap::new();
         let touched = about.iter().filter_map(|which| self.model.sessions.get(*which)).map(|session| &session.name);
         for name in names.difference(&known).chain(touched) {
@@ -160,8 +160,7 @@ impl Harness {
             };
             self.model.apply(made, "");
         }
-        known = self.model.sessions.iter().map(|session| session.name.clone()).collect();
-        assert_eq!(names, known);
+        assert_eq!(names, self.model.names());
     }
 
     /// Whether the model is what was found; then it takes from there what nobody was told.

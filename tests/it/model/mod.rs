@@ -9,7 +9,7 @@ mod random;
 mod replies;
 pub mod seen;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -201,6 +201,11 @@ impl Model {
     /// No session below `root`.
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned(), sessions: Vec::new(), current: 0 }
+    }
+
+    /// The names of all sessions.
+    pub fn names(&self) -> BTreeSet<String> {
+        self.sessions.iter().map(|session| session.name.clone()).collect()
     }
 
     /// The session that a call is about.

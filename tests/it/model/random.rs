@@ -78,8 +78,7 @@ impl Pair {
     /// Compares all that a stranger finds.
     fn agree(&mut self) {
         let mut client = self.world.client();
-        let names = self.model.sessions.iter().map(|session| session.name.clone()).collect();
-        assert_eq!(sessions(&mut client, &self.world), names);
+        assert_eq!(sessions(&mut client, &self.world), self.model.names());
         for session in &self.model.sessions {
             assert_eq!(look(&mut client, &self.world, &session.name), (session.face(), 0));
         }
