@@ -155,8 +155,8 @@ fn links_in_place_of_a_session_are_refused() {
 
     let (world, outside) = (World::new(), World::new());
     let mut client = outside.client();
-    let foreign = client.create("a secret task");
-    client.add("a secret goal");
+    let foreign = client.create("a xyzzy task");
+    client.add("a xyzzy goal");
     assert!(client.exit().status.success());
     let mut client = world.client();
     let (database, plans) = (client.create("t"), client.create("t"));
@@ -175,12 +175,12 @@ fn links_in_place_of_a_session_are_refused() {
         for (tool, arguments) in tools_with_a_session() {
             let text = client.fails(tool, with(arguments, "session_name", session));
             let head = format!("[Session: {session}] Error: FILE_SYSTEM_ERROR\n\nCannot open ");
-            assert!(text.starts_with(&head) && !text.contains("secret"), "{tool} {session}: {text}");
+            assert!(text.starts_with(&head) && !text.contains("xyzzy"), "{tool} {session}: {text}");
         }
     }
     assert_eq!((tree(world.home()), tree(outside.home())), before);
     let listed = client.ok("admin_sessions", json!({}));
-    assert!(!listed.text.contains("secret"), "{}", listed.text);
+    assert!(!listed.text.contains("xyzzy"), "{}", listed.text);
     assert_eq!(tree(outside.home()), before.1);
 }
 
