@@ -105,8 +105,8 @@ impl DiskPlanFiles {
     }
 
     fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-        let kind = match fs::symlink_metadata(path) {
-            Ok(metadata) => metadata.file_type(),
+        let (kind, length) = match fs::symlink_metadata(path) {
+            Ok(metadata) => (metadata.file_type(), metadata.len().min(MAX_FILE_BYTES)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::file("read", path, &error)),
         };
@@ -115,7 +115,8 @@ impl DiskPlanFiles {
                 if kind.is_symlink() { "it is a symbolic link, which is not followed" } else { "it is not a file" };
             return Err(Error::in_the_way("read", path, reason));
         }
-        let mut bytes = Vec::new();
+        // With room for one more, by which the end is seen without growing.
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
         let read = open_unlinked(path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
         match read {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -201,6 +201,10 @@ pub fn clip(text: &str, most: usize) -> String {
 
 /// How many bytes of `text` take at most `most` bytes inside a JSON string; always a character boundary.
 pub fn fitting(text: &str, most: usize) -> usize {
+    // Most texts are short.
+    if text.len() <= most / LONGEST_ESCAPE {
+        return text.len();
+    }
     let mut used = 0;
     for (at, c) in text.char_indices() {
         used += json_len(c);
@@ -211,11 +215,14 @@ pub fn fitting(text: &str, most: usize) -> usize {
     text.len()
 }
 
+/// The most bytes that one byte of a text takes inside a JSON string.
+const LONGEST_ESCAPE: usize = 6;
+
 /// The bytes that a character takes inside a JSON string.
 fn json_len(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        c if u32::from(c) < 0x20 => 6,
+        c if u32::from(c) < 0x20 => LONGEST_ESCAPE,
         c => c.len_utf8(),
     }
 }

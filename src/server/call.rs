@@ -14,6 +14,7 @@ use super::arguments;
 use super::routes::{Reply, Route};
 use crate::error::Error;
 use crate::plan::SessionName;
+use crate::sessions::Sessions;
 use crate::tools::{Call, Connection, Unnamed};
 
 /// How many repairs a reply lists.
@@ -28,7 +29,8 @@ pub struct Caller {
     pub named: Option<String>,
 }
 
-/// Runs a tool.
+/// Runs a tool. None where the call was in haste and gave up, with nothing changed: it is to be made where it may take its
+/// time.
 ///
 /// # Errors
 ///
@@ -36,19 +38,17 @@ pub struct Caller {
 pub fn run(
     connection: &mut Connection,
     route: &Route,
-    given: JsonObject,
-    caller: Caller,
-) -> Result<CallToolResult, ErrorData> {
-    let mut call = Call::new(connection, caller.unnamed, caller.client);
+    given: &JsonObject,
+    caller: &Caller,
+) -> Option<Result<CallToolResult, ErrorData>> {
+    let mut call = Call::new(connection, caller.unnamed, caller.client.as_deref());
     // At the level of errors, so that it is there for them when nothing else is logged.
-    let span = tracing::error_span!("call", tool = %route.tool.name, session = tracing::field::Empty);
-    let _entered = span.enter();
-    if let Some(name) = call.failed_session(caller.named.as_deref()) {
-        span.record("session", name.as_str());
-    }
+    let session = call.failed_session(caller.named.as_deref());
+    let session = session.as_ref().map(SessionName::as_str);
+    let _span = tracing::error_span!("call", tool = %route.tool.name, session).entered();
     // A call that panicked has changed nothing of a connection but its current session.
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given)?;
+        let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given.clone())?;
         match (route.run)(&mut call, checked.clone()) {
             // Nothing was changed, and what the session was opened with may be out of date.
             Err(error) if error.may_be_of_the_past() && call.give_up() => {
@@ -58,8 +58,9 @@ pub fn run(
             ran => ran,
         }
     }));
-    match ran {
+    Some(match ran {
         Ok(Ok(reply)) => Ok(success(call.session_name().as_ref(), call.repaired(), reply)),
+        Ok(Err(_)) if Sessions::gave_up_in_haste() => return None,
         Ok(Err(error)) => {
             let session = match error {
                 Error::SessionNotFound(_) => None,
@@ -70,7 +71,7 @@ pub fn run(
             Ok(failure(session.as_ref(), &error, call.prefix()))
         }
         Err(_) => Err(broken()),
-    }
+    })
 }
 
 /// The answer where the fault is ours.
@@ -90,9 +91,8 @@ pub fn not_an_object(connection: &mut Connection, route: &Route) -> CallToolResu
 
 fn success(session: Option<&SessionName>, mut repaired: Vec<String>, reply: Reply) -> CallToolResult {
     let mut text = format!("{}\n\n{}", head(session), reply.text);
-    let mut fields = JsonObject::new();
-    fields.insert("session_name".to_owned(), json!(session));
-    fields.extend(reply.fields);
+    let mut fields = reply.fields;
+    fields.shift_insert(0, "session_name".to_owned(), json!(session));
     if !repaired.is_empty() {
         if repaired.len() > REPAIRS_LISTED {
             let all = repaired.len();

@@ -27,7 +27,7 @@ use super::access::Access;
 use super::connections::{self, Connections, InUse};
 use super::message::{self, Incoming, LONGEST, Refusal};
 use super::runtime::{Signals, runtime};
-use super::{Offer, Server};
+use super::{Clients, Offer, Server};
 use crate::sessions::Sessions;
 
 /// Where the protocol is served.
@@ -102,7 +102,7 @@ fn router(offer: Arc<Offer>, access: Access, close: CancellationToken) -> Router
         .with_max_request_body_bytes(usize::MAX)
         .disable_allowed_hosts();
     let manager = Arc::clone(&connections.manager);
-    let service = StreamableHttpService::new(move || Ok(Server::new(&offer)), manager, config);
+    let service = StreamableHttpService::new(move || Ok(Server::new(&offer, Clients::Many)), manager, config);
     Router::new()
         .route_service(PATH, service)
         .layer(middleware::from_fn_with_state(connections, connected))

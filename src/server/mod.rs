@@ -24,7 +24,8 @@ mod turns;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
@@ -55,28 +56,52 @@ const METHODS: [(&str, &str); 7] = [
     ("prompts/get", "the name of a prompt, a string, and its arguments, an object"),
 ];
 
+/// How long a call may take to be called brief.
+const BRIEF: Duration = Duration::from_millis(50);
+
 /// The server of one connection.
 pub struct Server {
     offer: Arc<Offer>,
     connection: Arc<Mutex<Connection>>,
+    /// Whether the next call is tried on the thread that takes requests up. To hand a call to another thread and its answer
+    /// back takes as long as most calls do; while one is made here, nothing else is done.
+    tries_here: AtomicBool,
+    clients: Clients,
+}
+
+/// How many clients the process serves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Clients {
+    /// One, whose calls are made one after the other.
+    One,
+    /// Many, none of which may hold up another.
+    Many,
 }
 
 impl Server {
     /// The server of a client that has just connected.
-    pub fn new(offer: &Arc<Offer>) -> Self {
+    pub fn new(offer: &Arc<Offer>, clients: Clients) -> Self {
         let connection = Connection::new(Arc::clone(&offer.sessions), offer.prefix.clone());
-        Self { offer: Arc::clone(offer), connection: Arc::new(Mutex::new(connection)) }
+        Self {
+            offer: Arc::clone(offer),
+            connection: Arc::new(Mutex::new(connection)),
+            tries_here: AtomicBool::new(true),
+            clients,
+        }
     }
 
-    /// Does something with the connection, on a thread that may wait for the disk, when it is this call's turn: first on
-    /// its connection, then at the session that it is about. Both queues are fair, and requests are taken up on one thread:
-    /// what a client sends without waiting is done in the order sent.
+    /// Does something with the connection when it is this call's turn: first on its connection, then at the session that it
+    /// is about. Both queues are fair, and requests are taken up on one thread: what a client sends without waiting is done
+    /// in the order sent.
+    ///
+    /// It is done on a thread that may wait for the disk. Where there is nobody else to be held up it is tried here before,
+    /// in haste; `work` gives nothing where it then gave up.
     async fn in_turn<R: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
         route: Arc<Route>,
         named: Option<&str>,
-        work: impl FnOnce(&mut Connection, &Route) -> R + Send + 'static,
+        work: impl Fn(&mut Connection, &Route) -> Option<R> + Send + 'static,
     ) -> Result<R, ErrorData> {
         let made = Instant::now();
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
@@ -86,6 +111,15 @@ impl Server {
         };
         if context.ct.is_cancelled() {
             return Err(ErrorData::internal_error("Cancelled before it began", None));
+        }
+        let begun = Instant::now();
+        if self.clients == Clients::One && turn.is_some() && self.tries_here.load(Ordering::Relaxed) {
+            Sessions::hurry();
+            let done = work(&mut connection, &route);
+            self.tries_here.store(begun.elapsed() < BRIEF, Ordering::Relaxed);
+            if let Some(done) = done {
+                return Ok(done);
+            }
         }
         let sessions = Arc::clone(&self.offer.sessions);
         let done = tokio::task::spawn_blocking(move || {
@@ -98,10 +132,9 @@ impl Server {
             sessions.close_idle();
             done
         });
-        done.await.map_err(|fault| {
-            tracing::error!(%fault, "a call did not end");
-            call::broken()
-        })
+        let done = done.await;
+        self.tries_here.store(begun.elapsed() < BRIEF, Ordering::Relaxed);
+        done.map_err(|fault| tracing::error!(%fault, "a call did not end")).ok().flatten().ok_or_else(call::broken)
     }
 
     /// The answer to a call of a known tool whose arguments are no object: that is for the model to hear.
@@ -112,7 +145,8 @@ impl Server {
     ) -> Result<CustomResult, ErrorData> {
         let era = Era::of(context)?;
         let route = self.offer.route(tool)?;
-        let mut result = self.in_turn(context, route, None, call::not_an_object).await?.with_meta(self.meta(era));
+        let refuse = |connection: &mut Connection, route: &Route| Some(call::not_an_object(connection, route));
+        let mut result = self.in_turn(context, route, None, refuse).await?.with_meta(self.meta(era));
         if era == Era::Handshake {
             // As the library does for the results that it knows.
             result.result_type = None;
@@ -208,7 +242,7 @@ impl ServerHandler for Server {
             client: context.client_info().map(|client| client.name),
             named: named.clone(),
         };
-        let run = move |connection: &mut Connection, route: &Route| call::run(connection, route, given, caller);
+        let run = move |connection: &mut Connection, route: &Route| call::run(connection, route, &given, &caller);
         let result = self.in_turn(&context, route, named.as_deref(), run).await??;
         Ok(result.with_meta(self.meta(era)).into())
     }

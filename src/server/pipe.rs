@@ -8,8 +8,12 @@ use std::io;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestMethod, ClientJsonRpcMessage, ClientNotification, ClientRequest, ConstString,
+    JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::{StdioReader, StdioWriter, Transport};
+use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -88,7 +92,7 @@ impl Pipe {
     fn admit(&mut self, message: Value) -> Option<ClientJsonRpcMessage> {
         let id = message.get("id").cloned();
         let refuse = |why: &str| self.refuse(&Refusal::invalid(id.as_ref().map(Value::to_string), why));
-        match serde_json::from_value::<ClientJsonRpcMessage>(message) {
+        match tool_call(&message).map_or_else(|| serde_json::from_value(message), Ok) {
             Ok(JsonRpcMessage::Request(request)) => {
                 if self.unanswered.contains(&request.id) || self.cancelled.contains(&request.id) {
                     refuse("the id is that of a request that is not answered yet, or was cancelled");
@@ -134,6 +138,17 @@ impl Pipe {
             }
         }
     }
+}
+
+/// The message where it is the call of a tool. The library would come to the same, after it has tried to read it as a request
+/// of each kind that it knows.
+fn tool_call(message: &Value) -> Option<ClientJsonRpcMessage> {
+    if message["method"] != CallToolRequestMethod::VALUE || message.get("result").or(message.get("error")).is_some() {
+        return None;
+    }
+    let id = RequestId::deserialize(message.get("id")?).ok()?;
+    let call = CallToolRequest::deserialize(message).ok()?;
+    Some(ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), id))
 }
 
 impl Transport<RoleServer> for Pipe {

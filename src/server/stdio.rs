@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::pipe::Pipe;
 use super::runtime::{Signals, runtime};
-use super::{Offer, Server};
+use super::{Clients, Offer, Server};
 
 /// How long the answers that are still to be given may take after a signal.
 const DRAIN: Duration = Duration::from_millis(700);
@@ -30,7 +30,7 @@ pub fn serve(offer: &Arc<Offer>) -> io::Result<()> {
         let (stop, given_up) = (CancellationToken::new(), CancellationToken::new());
         let pipe = Pipe::new(stdio_pipes(), stop.clone(), given_up.clone());
         // Without the library's own opening, which ends the process where a client begins with anything but a request.
-        let mut served = pin!(serve_directly(Server::new(offer), pipe, None).waiting());
+        let mut served = pin!(serve_directly(Server::new(offer, Clients::One), pipe, None).waiting());
         tokio::select! {
             client_gone = &mut served => client_gone.map(drop).map_err(io::Error::other),
             () = given_up.cancelled() => Ok(()),

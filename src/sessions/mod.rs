@@ -132,6 +132,7 @@ impl Sessions {
         {
             return Ok(session.store.clone());
         }
+        waiting::takes_long()?;
         // Somebody may have moved the session or its files away: opened again, it is what stands there now, put in order.
         *slot = None;
         mend_rights(&folder);
@@ -184,9 +185,19 @@ impl Sessions {
         waiting::wait_since(start);
     }
 
+    /// Says that the call that this thread now works on gives up, with nothing changed, rather than to take long.
+    pub fn hurry() {
+        waiting::hurry();
+    }
+
     /// Whether the call that this thread works on gave up waiting for a database.
     pub fn waited_in_vain() -> bool {
         waiting::waited_in_vain()
+    }
+
+    /// Whether it did because it was in haste.
+    pub fn gave_up_in_haste() -> bool {
+        waiting::gave_up_in_haste()
     }
 
     /// From now on nobody in this process waits long for a database that another one holds: the process is about to end.

@@ -62,28 +62,31 @@ pub(super) fn content_of(
 }
 
 /// A plan's file as text, or its stored text and, if there is a file, why it cannot be read.
-pub(super) fn text_for_reading(files: &dyn PlanFiles, id: &PlanId, stored: Plan) -> (String, Option<Error>) {
-    let as_stored = plan_text::render(&stored);
+pub(super) fn text_for_reading(files: &dyn PlanFiles, id: &PlanId, stored: &Plan) -> (String, Option<Error>) {
     let read = files.read(id).and_then(|file| match file {
-        Some(bytes) => parsed(files, id, &bytes, stored).map(|_| Some(bytes)),
+        Some(bytes) => {
+            String::from_utf8(bytes).map(Some).map_err(|fault| not_utf8(files, id, fault.utf8_error().valid_up_to()))
+        }
         None => Ok(None),
     });
     match read {
-        Ok(Some(bytes)) => (String::from_utf8_lossy(&bytes).into_owned(), None),
-        Ok(None) => (as_stored, None),
-        Err(fault) => (as_stored, Some(fault)),
+        Ok(Some(text)) => (text, None),
+        Ok(None) => (plan_text::render(stored), None),
+        Err(fault) => (plan_text::render(stored), Some(fault)),
     }
 }
 
 /// The plan that a file holds. Its goal may not be empty, so that it then stays as it was.
 fn parsed(files: &dyn PlanFiles, id: &PlanId, bytes: &[u8], stored: Plan) -> Result<Plan, Error> {
-    let mut plan = plan_text::parse(bytes).map_err(|fault| {
-        Error::in_the_way("read", &files.path(id), format!("it is not UTF-8 at byte {}", fault.offset))
-    })?;
+    let mut plan = plan_text::parse(bytes).map_err(|fault| not_utf8(files, id, fault.offset))?;
     if plan.goal.is_empty() {
         plan.goal = stored.goal;
     }
     Ok(plan)
+}
+
+fn not_utf8(files: &dyn PlanFiles, id: &PlanId, offset: usize) -> Error {
+    Error::in_the_way("read", &files.path(id), format!("it is not UTF-8 at byte {offset}"))
 }
 
 /// Whether a file holds just the text of a plan.

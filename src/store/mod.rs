@@ -240,9 +240,8 @@ impl SessionStore {
             tx.prepare_cached("SELECT task_description FROM sessions")?.query_row((), |row| row.get(0))?;
         let active = match active(&tx)? {
             Some((id, plan)) => {
-                let goal = plan.goal.clone();
-                let (text, fault) = text_for_reading(self.files.as_ref(), &id, plan);
-                Some(ActivePlan { path: self.files.path(&id), id, goal, text, fault })
+                let (text, fault) = text_for_reading(self.files.as_ref(), &id, &plan);
+                Some(ActivePlan { path: self.files.path(&id), id, goal: plan.goal, text, fault })
             }
             None => None,
         };
@@ -278,7 +277,7 @@ impl SessionStore {
             row_of(&self.db, id)?.ok_or_else(|| Error::PlanNotFound { id: id.clone(), found: None })?;
         let heading = match status {
             Status::Queued | Status::Active => {
-                return Ok(text_for_reading(self.files.as_ref(), id, plan).0);
+                return Ok(text_for_reading(self.files.as_ref(), id, &plan).0);
             }
             Status::Completed => "Outcome",
             Status::Discarded => "Discarded",
@@ -292,6 +291,7 @@ impl SessionStore {
     ///
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR` where the checks cannot be made.
     pub fn audit(&mut self) -> Result<Audit, Error> {
+        waiting::takes_long()?;
         let view = self.db.transaction()?;
         let audit = audit::audit(&view, self.files.as_ref())?;
         // A spoiled page stays in memory after it was mended on disk.
@@ -346,7 +346,10 @@ impl<'a> Deref for Change<'a> {
 }
 
 fn begin(db: &mut Connection) -> Result<Change<'_>, Error> {
-    let place = db.path().and_then(|path| waiting::stand_in_line(Path::new(path).parent()?));
+    let place = match db.path().and_then(|path| Path::new(path).parent()) {
+        Some(folder) => waiting::stand_in_line(folder)?,
+        None => None,
+    };
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have come with a later version since the session was opened.
     schema::check_version(&tx)?;

@@ -161,6 +161,6 @@ pub(super) fn stored_plan(row: &Row<'_>) -> rusqlite::Result<Plan> {
 
 /// An identifier out of the database; one that is not of our form never becomes a path.
 pub(super) fn stored_id(row: &Row<'_>, column: usize) -> Result<PlanId, Error> {
-    PlanId::exact(&row.get::<_, String>(column)?)
-        .ok_or(Error::Database(DatabaseFault::NotASession("a plan has an id that is none")))
+    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    PlanId::exact(text).ok_or(Error::Database(DatabaseFault::NotASession("a plan has an id that is none")))
 }

@@ -89,6 +89,8 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     let version = version(&db)?;
     db.pragma_update(None, "foreign_keys", true)?;
     db.set_prepared_statement_cache_capacity(64);
+    // Else a statement is prepared anew whenever the bound of its LIMIT is bound.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     set_journal(&db)?;
     // SQLite would write the log back, whatever has become of the database by then, and remove it by its name, whatever
     // stands there by then.

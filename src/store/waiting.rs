@@ -11,6 +11,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::ffi;
+
+use crate::error::Error;
+
 /// How long a call waits for a busy database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -27,9 +31,19 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 /// that what the function goes by has to stand here.
 static ENDING: OnceLock<Instant> = OnceLock::new();
 
+/// How long the call that a thread works on may wait.
+#[derive(Clone, Copy)]
+enum Patience {
+    /// There is no call.
+    Uncounted,
+    /// It counts as waiting since then.
+    Since(Instant),
+    /// Not at all, and it must do nothing else that may take long.
+    Haste,
+}
+
 thread_local! {
-    /// Since when the call that this thread works on counts as waiting.
-    static WAITING: Cell<Option<Instant>> = const { Cell::new(None) };
+    static PATIENCE: Cell<Patience> = const { Cell::new(Patience::Uncounted) };
     /// Whether it gave up.
     static GAVE_UP: Cell<bool> = const { Cell::new(false) };
 }
@@ -46,8 +60,28 @@ pub fn stop_waiting() {
 
 /// Says since when the call that this thread now works on counts as waiting for a busy database.
 pub fn wait_since(start: Instant) {
-    WAITING.set(Some(start));
+    PATIENCE.set(Patience::Since(start));
     GAVE_UP.set(false);
+}
+
+/// Says that the call that this thread now works on gives up where it would have to wait, or do what may take long: others
+/// wait for the thread.
+pub fn hurry() {
+    PATIENCE.set(Patience::Haste);
+    GAVE_UP.set(false);
+}
+
+/// Gives up where the call is in haste, before something that may take long.
+///
+/// # Errors
+///
+/// `DATABASE_ERROR`, as where the database is busy.
+pub fn takes_long() -> Result<(), Error> {
+    if !matches!(PATIENCE.get(), Patience::Haste) {
+        return Ok(());
+    }
+    GAVE_UP.set(true);
+    Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_BUSY), None).into())
 }
 
 /// Whether the call that this thread works on gave up waiting.
@@ -55,8 +89,16 @@ pub fn waited_in_vain() -> bool {
     GAVE_UP.get()
 }
 
+/// Whether it did because it was in haste.
+pub fn gave_up_in_haste() -> bool {
+    GAVE_UP.get() && matches!(PATIENCE.get(), Patience::Haste)
+}
+
 /// Waits while somebody else has the database; false where that is to be reported.
 pub fn wait(tries: i32) -> bool {
+    if takes_long().is_err() {
+        return false;
+    }
     let tries = u32::try_from(tries).unwrap_or_default();
     let step = |tries: u32| Duration::from_millis(tries.into()).min(LONGEST_PAUSE);
     let waited: Duration = (1..=tries).map(step).sum();
@@ -70,10 +112,11 @@ pub fn wait(tries: i32) -> bool {
 
 /// Whether there is time left to wait for a busy database; `waited` counts outside of a call.
 fn is_patient(waited: Duration) -> bool {
-    match (ENDING.get(), WAITING.get()) {
+    match (ENDING.get(), PATIENCE.get()) {
+        (_, Patience::Haste) => false,
         (Some(since), _) => since.elapsed() < LAST_BUSY_TIMEOUT,
-        (None, Some(start)) => start.elapsed() < BUSY_TIMEOUT,
-        (None, None) => waited < BUSY_TIMEOUT,
+        (None, Patience::Since(start)) => start.elapsed() < BUSY_TIMEOUT,
+        (None, Patience::Uncounted) => waited < BUSY_TIMEOUT,
     }
 }
 
@@ -88,13 +131,21 @@ pub struct Place {
 ///
 /// It is a courtesy, and SQLite's own lock is what counts: where there is no such lock (on Windows, and on some network
 /// drives), or the wait was in vain, the database is tried all the same.
-pub fn stand_in_line(folder: &Path) -> Option<Place> {
-    let folder = File::open(folder).ok()?;
+///
+/// # Errors
+///
+/// `DATABASE_ERROR` where the call is in haste and somebody is before it.
+pub fn stand_in_line(folder: &Path) -> Result<Option<Place>, Error> {
+    let Ok(folder) = File::open(folder) else { return Ok(None) };
     match folder.try_lock() {
-        Ok(()) => return Some(Place { _folder: folder }),
-        Err(TryLockError::Error(_)) => return None,
-        Err(TryLockError::WouldBlock) => {}
+        Ok(()) => return Ok(Some(Place { _folder: folder })),
+        Err(TryLockError::Error(_)) => return Ok(None),
+        Err(TryLockError::WouldBlock) => takes_long()?,
     }
+    Ok(wait_in_line(folder))
+}
+
+fn wait_in_line(folder: File) -> Option<Place> {
     // The system waits without end; nobody must wait with it where the one at the head has stopped.
     let (sender, turn) = channel();
     let standing = move || {
@@ -128,7 +179,7 @@ mod tests {
     #[test]
     fn the_line_is_waited_in_as_long_as_the_call_may_take() {
         let folder = tempfile::tempdir().unwrap();
-        let line = || stand_in_line(folder.path());
+        let line = || stand_in_line(folder.path()).unwrap();
         let first = line();
         // On a system without such a lock there is no line.
         assert_eq!(first.is_some(), cfg!(unix));
@@ -137,14 +188,30 @@ mod tests {
         wait_since(Instant::now());
         drop(first);
         assert_eq!(line().is_some(), cfg!(unix));
-        WAITING.set(None);
+        PATIENCE.set(Patience::Uncounted);
+    }
+
+    #[test]
+    fn a_call_in_haste_gives_up_rather_than_to_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(takes_long().is_ok());
+        hurry();
+        assert!(!waited_in_vain());
+        let first = stand_in_line(folder.path()).unwrap();
+        assert_eq!(stand_in_line(folder.path()).is_err(), first.is_some());
+        assert_eq!(waited_in_vain(), first.is_some());
+        hurry();
+        assert!(!wait(0) && waited_in_vain());
+        hurry();
+        assert!(takes_long().is_err() && waited_in_vain());
+        PATIENCE.set(Patience::Uncounted);
     }
 
     #[cfg(unix)]
     #[test]
     fn a_line_has_a_bound_and_moves_on_however_long_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let line = || stand_in_line(folder.path());
+        let line = || stand_in_line(folder.path()).unwrap();
         let mut place = line();
         wait_since(Instant::now().checked_sub(BUSY_TIMEOUT).unwrap());
         // Who waits in vain is passed over only when it is their turn.
@@ -188,7 +255,7 @@ mod tests {
         wait_since(age(0));
         assert!(!waited_in_vain());
         // Without a call the pauses are counted: 5 seconds of them.
-        WAITING.set(None);
+        PATIENCE.set(Patience::Uncounted);
         assert!(wait(24) && !wait(1_000));
         assert!(!wait(212) && wait(211));
     }

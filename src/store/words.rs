@@ -19,10 +19,14 @@ const MAX_TERM: usize = 64;
 const MIN_VOCABULARY: usize = 3;
 
 /// Words that say how others hang together, and stand in nearly every text.
-const FUNCTION_WORDS: &str = "a about am an and any are as at be been being but by can could did do does for from had has \
-    have he her here him his how i if in into is it its just may me might must my no nor not of on or our shall she \
-    should so some such than that the their them then there these they this those to us was we were what when where \
-    which who whom whose why will with would you your";
+const FUNCTION_WORDS: [&str; 85] = [
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could",
+    "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "here", "him", "his", "how", "i", "if",
+    "in", "into", "is", "it", "its", "just", "may", "me", "might", "must", "my", "no", "nor", "not", "of", "on", "or",
+    "our", "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there",
+    "these", "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom",
+    "whose", "why", "will", "with", "would", "you", "your",
+];
 
 /// The mark that turns a digit into a keycap emoji.
 const KEYCAP: char = '\u{20E3}';
@@ -57,7 +61,7 @@ impl Unit {
     pub fn is_function_word(&self) -> bool {
         match self {
             Self::Word { parts, whole: None, .. } => {
-                parts.iter().all(|part| FUNCTION_WORDS.split_whitespace().any(|word| word == part.text))
+                parts.iter().all(|part| FUNCTION_WORDS.contains(&part.text.as_str()))
             }
             _ => false,
         }

@@ -92,8 +92,8 @@ struct Opened {
 
 impl<'a> Call<'a> {
     /// A call by the client of this name.
-    pub fn new(connection: &'a mut Connection, unnamed: Unnamed, client: Option<String>) -> Self {
-        let client = client.map(|name| clip(&name, CLIENT));
+    pub fn new(connection: &'a mut Connection, unnamed: Unnamed, client: Option<&str>) -> Self {
+        let client = client.map(|name| clip(name, CLIENT));
         Self { connection, unnamed, client, opened: None }
     }
 
@@ -168,7 +168,9 @@ impl<'a> Call<'a> {
     pub fn failed_session(&self, named: Option<&str>) -> Option<SessionName> {
         match (&self.opened, named) {
             (Some(opened), _) => Some(opened.name.clone()),
-            (None, Some(text)) => SessionName::parse(text).ok().filter(|name| self.connection.sessions.has(name)),
+            (None, Some(text)) => SessionName::parse(text)
+                .ok()
+                .filter(|name| self.connection.used.contains(name) || self.connection.sessions.has(name)),
             (None, None) => self.connection.current.clone(),
         }
     }
@@ -243,7 +245,14 @@ fn json_length<T: Serialize + ?Sized>(value: &T) -> usize {
 
 /// Text on one line, for lists.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
 }
 
 /// A path as text.
