@@ -48,18 +48,22 @@ pub fn taken(path: &Path) -> bool {
 }
 
 /// When a session was last changed or resumed; none where there is no session. One that cannot be looked at comes last.
+///
+/// A change goes into the log or `plans/`, and resuming marks the latter. The time of the database itself is that of the log
+/// being written back, which may be long after, or when somebody else closes the session.
 pub fn last_use(folder: &Path) -> Option<SystemTime> {
     let look = |name: &str| fs::symlink_metadata(folder.join(name));
-    let database = match look(schema::FILE_NAME) {
-        Ok(metadata) => Some(metadata),
+    // The log appears, empty, as soon as anybody reads.
+    let log = look(schema::LOG_NAME).ok().filter(|log| log.len() > 0);
+    let database = match if log.is_some() { Ok(None) } else { look(schema::FILE_NAME).map(Some) } {
+        Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_orphaned(folder) => None,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
         Err(_) => return Some(SystemTime::UNIX_EPOCH),
     };
-    // The log appears, empty, as soon as anybody reads.
-    let log = look(schema::LOG_NAME).ok().filter(|log| log.len() > 0);
-    let files = [database, log, look(PLANS).ok()];
-    files.into_iter().flatten().filter_map(|metadata| metadata.modified().ok()).max()
+    let modified = |file: fs::Metadata| file.modified().ok();
+    let marks = [log, look(PLANS).ok()].into_iter().flatten().filter_map(modified).max();
+    marks.or(database.and_then(modified)).or(Some(SystemTime::UNIX_EPOCH))
 }
 
 /// Whether there is something of a session in a folder without a database.

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{TEXT_COLUMNS, row_of, stored_id, stored_plan};
-use super::spelling;
+use super::spelling::{self, Nearest};
 use super::words::{self, Unit, Word};
-use crate::error::Error;
+use crate::error::{DatabaseFault, Error};
 use crate::plan::{Plan, PlanId, Status};
 
 /// How many different words of a query are searched for. More would not find more, only later.
@@ -81,15 +81,16 @@ pub fn index_all(db: &Connection) -> Result<(), Error> {
 
 fn index(db: &Connection, number: i64, plan: &Plan, outcome: &str) -> Result<(), Error> {
     let texts = [plan.goal.as_str(), &plan.outputs, outcome, &plan.context, &plan.inputs, &plan.approach, &plan.notes];
-    let [goal, outputs, said, context, inputs, approach, notes] = texts.map(words::index_text);
+    let mut known = BTreeSet::new();
+    let [goal, outputs, said, context, inputs, approach, notes] =
+        texts.map(|text| words::index_text_with_words(text, &mut known));
     db.prepare_cached(
         "INSERT INTO plans_fts (rowid, goal, outputs, outcome, context, inputs, approach, notes)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
     .execute((number, goal, outputs, said, context, inputs, approach, notes))?;
-    let words: BTreeSet<String> = texts.iter().flat_map(|text| words::vocabulary(text)).collect();
     let mut insert = db.prepare_cached("INSERT OR IGNORE INTO words (word) VALUES (?1)")?;
-    for word in words {
+    for word in known {
         insert.execute([word])?;
     }
     Ok(())
@@ -118,108 +119,146 @@ pub fn get(db: &Connection, id: &PlanId) -> Result<Remembered, Error> {
 pub fn search(db: &Connection, query: &str, most: usize) -> Result<Found, Error> {
     let named = named_plan(db, query)?;
     let mut found = Found::default();
-    let clauses = clauses(db, query, named.is_none(), &mut found)?;
-    let all = clauses.join(" AND ");
-    let some = clauses.join(" OR ");
-    if !clauses.is_empty() {
-        found.total = db
-            .prepare_cached("SELECT count(*) FROM plans_fts WHERE plans_fts MATCH ?1")?
-            .query_row([&some], |row| row.get(0))
-            .map(super::schema::count)?;
+    let units = wanted(query, &mut found.left_out);
+    let mut clauses = distinct(units.iter().map(plain));
+    let mut all = ranked(db, &clauses.join(" AND "), most)?;
+    // Where no plan holds all the words, some of them may be mistyped.
+    if all.total == 0 && named.is_none() && !units.iter().all(Unit::is_function_word) {
+        let corrected = corrected(db, &units, &mut found)?;
+        if corrected != clauses {
+            clauses = corrected;
+            all = ranked(db, &clauses.join(" AND "), most)?;
+        }
+    }
+    found.total = all.total;
+    let mut places: Vec<(i64, f64)> = all.places(1.0);
+    if clauses.len() > 1 {
+        let some = format!("({}) NOT ({})", clauses.join(" OR "), clauses.join(" AND "));
+        let some = ranked(db, &some, most)?;
+        found.total += some.total;
+        places.extend(some.places(0.0));
     }
     if let Some((number, plan)) = named {
+        let matching = clauses.join(" OR ");
         let counted = !clauses.is_empty()
             && db
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM plans_fts WHERE plans_fts MATCH ?1 AND rowid = ?2)")?
-                .query_row((&some, number), |row| row.get(0))?;
+                .query_row((&matching, number), |row| row.get(0))?;
         found.total += u64::from(!counted);
         found.matches.push(plan);
+        places.retain(|(other, _)| *other != number);
     }
-    if !clauses.is_empty() {
-        take(db, &all, 1.0, most, &mut found.matches)?;
+    for (number, score) in places.into_iter().take(most - found.matches.len()) {
+        found.matches.push(matched(db, number, score)?);
     }
-    if clauses.len() > 1 {
-        take(db, &format!("({some}) NOT ({all})"), 0.0, most, &mut found.matches)?;
-    }
-    found.matches.truncate(most);
     Ok(found)
 }
 
 /// The completed plan whose identifier the query is, with its place in the history.
 fn named_plan(db: &Connection, query: &str) -> Result<Option<(i64, Match)>, Error> {
     let Some(id) = PlanId::exact(&query.trim().to_ascii_lowercase()) else { return Ok(None) };
-    let found = db
-        .prepare_cached("SELECT history_no, goal, outcome FROM plans WHERE id = ?1 AND status = ?2")?
-        .query_row([id.as_str(), Status::Completed.as_str()], |row| {
-            let outcome = row.get::<_, Option<String>>(2)?.unwrap_or_default();
-            Ok((row.get(0)?, Match { id: id.clone(), goal: row.get(1)?, outcome, score: 3.0 }))
-        })
+    let number = db
+        .prepare_cached("SELECT history_no FROM plans WHERE id = ?1 AND status = ?2")?
+        .query_row([id.as_str(), Status::Completed.as_str()], |row| row.get(0))
         .optional()?;
+    number.map(|number| Ok((number, matched(db, number, 3.0)?))).transpose()
+}
+
+/// A completed plan by its place in the history.
+fn matched(db: &Connection, number: i64, score: f64) -> Result<Match, Error> {
+    let mut statement = db.prepare_cached("SELECT id, goal, outcome FROM plans WHERE history_no = ?1")?;
+    let mut rows = statement.query([number])?;
+    // The index has no rows but those of completed plans.
+    let row = rows.next()?.ok_or(Error::Database(DatabaseFault::NotASession("its index names a plan that is none")))?;
+    let outcome = row.get::<_, Option<String>>(2)?.unwrap_or_default();
+    Ok(Match { id: stored_id(row, 0)?, goal: row.get(1)?, outcome, score })
+}
+
+/// What an expression of the full-text index matches.
+#[derive(Default)]
+struct Ranked {
+    /// How many plans.
+    total: u64,
+    /// The best of them, best first, each by its place in the history and with what BM25 makes of it.
+    best: Vec<(i64, f64)>,
+}
+
+impl Ranked {
+    /// The best, scored from `floor` on.
+    ///
+    /// BM25 has no upper bound; bent into one tier's width it still puts the better one first, and no plan of a lower tier
+    /// gets past one of a higher.
+    fn places(self, floor: f64) -> Vec<(i64, f64)> {
+        self.best.into_iter().map(|(number, bm25)| (number, floor + bm25 / (1.0 + bm25))).collect()
+    }
+
+    /// Keeps the `most` best, best first; of equals the newer.
+    fn keep(&mut self, most: usize) {
+        self.best.sort_unstable_by(|(number, score), (other_number, other)| {
+            other.total_cmp(score).then_with(|| other_number.cmp(number))
+        });
+        self.best.truncate(most);
+    }
+}
+
+/// The `most` best matches of an expression, and how many there are. All are read once, as counting them takes, too.
+fn ranked(db: &Connection, expression: &str, most: usize) -> Result<Ranked, Error> {
+    let mut found = Ranked::default();
+    if expression.is_empty() {
+        return Ok(found);
+    }
+    let mut statement = db.prepare_cached(&format!("SELECT rowid, -{BM25} FROM plans_fts WHERE plans_fts MATCH ?1"))?;
+    let mut rows = statement.query([expression])?;
+    let mut least = 0.0;
+    while let Some(row) = rows.next()? {
+        found.total += 1;
+        let score = row.get::<_, f64>(1)?.max(0.0);
+        if score >= least {
+            found.best.push((row.get(0)?, score));
+        }
+        if found.best.len() > 4 * most {
+            found.keep(most);
+            least = found.best.last().map_or(0.0, |(_, score)| *score);
+        }
+    }
+    found.keep(most);
     Ok(found)
 }
 
-/// Adds the best matches of an expression that are not there yet, until there are `most`.
-///
-/// `floor` is what the scores of this tier start from. BM25 has no upper bound; bent into one tier's width it still puts
-/// the better one first, and no plan of a lower tier gets past one of a higher.
-fn take(db: &Connection, expression: &str, floor: f64, most: usize, matches: &mut Vec<Match>) -> Result<(), Error> {
-    if matches.len() >= most {
-        return Ok(());
-    }
-    let mut statement = db.prepare_cached(&format!(
-        "SELECT plans.id, plans.goal, plans.outcome, best.score
-         FROM (
-             SELECT rowid AS number, -{BM25} AS score FROM plans_fts WHERE plans_fts MATCH ?1
-             ORDER BY score DESC, number DESC LIMIT ?2
-         ) AS best
-         JOIN plans ON plans.history_no = best.number
-         ORDER BY best.score DESC, best.number DESC"
-    ))?;
-    // One more than is missing, since the plan that was asked for by its identifier may be among them.
-    let wanted = i64::try_from(most - matches.len() + 1).unwrap_or(i64::MAX);
-    let mut rows = statement.query((expression, wanted))?;
-    while let Some(row) = rows.next()? {
-        let id = stored_id(row, 0)?;
-        if matches.len() < most && !matches.iter().any(|other| other.id == id) {
-            let bm25: f64 = row.get::<_, f64>(3)?.max(0.0);
-            let score = floor + bm25 / (1.0 + bm25);
-            matches.push(Match {
-                id,
-                goal: row.get(1)?,
-                outcome: row.get::<_, Option<_>>(2)?.unwrap_or_default(),
-                score,
-            });
-        }
-    }
-    Ok(())
-}
-
-/// The query as expressions of the full-text index: one for each word, identifier or run of CJK characters, or for each
-/// part of an identifier that stands nowhere as one.
-fn clauses(db: &Connection, query: &str, forgiving: bool, found: &mut Found) -> Result<Vec<String>, Error> {
+/// What of a query is searched for.
+fn wanted(query: &str, left_out: &mut usize) -> Vec<Unit> {
     let mut units = words::units(query);
     // `how do we handle X` asks for X. Where there is nothing else, they are what is asked for, just as they stand.
-    let only_function_words = units.iter().all(Unit::is_function_word);
-    if !only_function_words {
+    if !units.iter().all(Unit::is_function_word) {
         units.retain(|unit| !unit.is_function_word());
     }
-    let forgiving = forgiving && !only_function_words;
-    let mut clauses: Vec<String> = Vec::new();
-    for unit in within_limit(units, &mut found.left_out) {
-        let clause = plain(&unit);
-        let new = match &unit {
-            Unit::Word { parts, whole, .. } if forgiving && !occurs(db, &clause)? => {
-                replaced(db, parts, whole.as_ref(), found)?
-            }
-            _ => vec![clause],
-        };
-        for clause in new {
-            if !clauses.contains(&clause) {
-                clauses.push(clause);
-            }
+    within_limit(units, left_out)
+}
+
+/// Each clause once.
+fn distinct(clauses: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for clause in clauses {
+        if !once.contains(&clause) {
+            once.push(clause);
         }
     }
-    Ok(clauses)
+    once
+}
+
+/// The query as [`plain`] has it, with those identifiers replaced that stand nowhere.
+fn corrected(db: &Connection, units: &[Unit], found: &mut Found) -> Result<Vec<String>, Error> {
+    let mut clauses = Vec::new();
+    for unit in units {
+        let clause = plain(unit);
+        match unit {
+            Unit::Word { parts, whole, .. } if !occurs(db, &clause)? => {
+                clauses.extend(replaced(db, parts, whole.as_ref(), found)?);
+            }
+            _ => clauses.push(clause),
+        }
+    }
+    Ok(distinct(clauses))
 }
 
 /// The units that are searched for. Words are counted, not units, since a single path may have ten thousand of them.
@@ -331,7 +370,12 @@ fn nearby(db: &Connection, typed: &str) -> Result<Vec<String>, Error> {
     if !begun.is_empty() || spelling::allowed_edits(length) == 0 {
         return Ok(begun);
     }
-    let mut all = db.prepare_cached("SELECT word FROM words")?;
-    let known: Vec<String> = all.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(spelling::nearest(typed, known.iter().map(String::as_str)).into_iter().map(str::to_owned).collect())
+    let mut nearest = Nearest::to(typed);
+    let mut known = db.prepare_cached("SELECT word FROM words WHERE length(word) BETWEEN ?1 AND ?2")?;
+    let (shortest, longest) = nearest.lengths();
+    let mut rows = known.query((i64::try_from(shortest).unwrap_or(0), i64::try_from(longest).unwrap_or(i64::MAX)))?;
+    while let Some(row) = rows.next()? {
+        nearest.consider(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
+    }
+    Ok(nearest.found)
 }

@@ -115,8 +115,9 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
 /// `DATABASE_ERROR`.
 pub fn summary(path: &Path) -> Result<Summary, Error> {
     // A connection that may not write would leave the files of an empty log behind when it closes.
-    let db = connect(path)?;
-    let counts = if version(&db)? == 0 {
+    let mut db = connect(path)?;
+    let view = db.transaction()?;
+    let counts = if check_version(&view)? == 0 {
         "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
     } else {
         "queued_count, completed_count"
@@ -124,9 +125,9 @@ pub fn summary(path: &Path) -> Result<Summary, Error> {
     let sql = format!(
         "SELECT task_description, strftime('%Y-%m-%dT%H:%M:%SZ', created_at), {counts},
              EXISTS (SELECT 1 FROM plans WHERE status = 'active'), EXISTS (SELECT 1 FROM plans)
-         FROM sessions"
+         FROM sessions WHERE (SELECT count(*) FROM sessions) = 1"
     );
-    let summary = db.query_row(&sql, (), |row| {
+    let summary = view.query_row(&sql, (), |row| {
         Ok(Summary {
             task_description: row.get(0)?,
             created: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
@@ -135,8 +136,9 @@ pub fn summary(path: &Path) -> Result<Summary, Error> {
             active: row.get(4)?,
             started: row.get(5)?,
         })
-    })?;
-    Ok(summary)
+    });
+    // What cannot be read may be no session, which says more than that it cannot be read.
+    summary.or_else(|error| version(&view).and(Err(error.into())))
 }
 
 /// A count as SQLite gives it.

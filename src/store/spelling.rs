@@ -18,41 +18,58 @@ pub fn allowed_edits(chars: usize) -> usize {
     }
 }
 
-/// The candidates nearest to a folded word, within the edits its length allows.
+/// The words nearest to a folded one, within the edits that its length allows.
 ///
-/// Inserting, deleting, replacing a character and swapping two neighbours each count as one edit. Only the candidates
-/// at the smallest distance found are returned, in order of appearance and at most [`MAX_NEAREST`] of them.
-pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let length = typed.chars().count();
-    let mut limit = allowed_edits(length);
-    let mut found = Vec::new();
-    if limit == 0 {
-        return found;
+/// Inserting, deleting, replacing a character and swapping two neighbours each count as one edit. Only the candidates at the
+/// smallest distance found are given, at most [`MAX_NEAREST`] of them in the order in which they came. A short word must
+/// begin as the typed one does.
+pub struct Nearest<'a> {
+    typed: &'a str,
+    length: usize,
+    letters: u64,
+    limit: usize,
+    best: usize,
+    /// The nearest of what was considered so far.
+    pub found: Vec<String>,
+}
+
+impl<'a> Nearest<'a> {
+    /// Nothing yet.
+    #[must_use]
+    pub fn to(typed: &'a str) -> Self {
+        let length = typed.chars().count();
+        let limit = allowed_edits(length);
+        Self { typed, length, letters: letter_set(typed), limit, best: usize::MAX, found: Vec::new() }
     }
-    let letters = letter_set(typed);
-    let mut best = usize::MAX;
-    for candidate in candidates {
+
+    /// How many characters a candidate has at least and at most.
+    pub fn lengths(&self) -> (usize, usize) {
+        (self.length.saturating_sub(self.limit), self.length + self.limit)
+    }
+
+    /// Takes a candidate if it is near enough.
+    pub fn consider(&mut self, candidate: &str) {
         // Measuring is the expensive step. One edit changes the length by at most one and takes at most one letter
         // out of the set and puts one in, so most candidates are ruled out without it.
-        if candidate.chars().count().abs_diff(length) > limit
-            || (letter_set(candidate) ^ letters).count_ones() as usize > 2 * limit
+        if self.limit == 0
+            || (letter_set(candidate) ^ self.letters).count_ones() as usize > 2 * self.limit
+            || candidate.chars().count().abs_diff(self.length) > self.limit
         {
-            continue;
+            return;
         }
-        let distance = strsim::osa_distance(typed, candidate);
-        if distance > limit || !begins_alike(typed, candidate, length) {
-            continue;
+        let distance = strsim::osa_distance(self.typed, candidate);
+        if distance > self.limit || !begins_alike(self.typed, candidate, self.length) {
+            return;
         }
-        if distance < best {
-            best = distance;
-            limit = distance;
-            found.clear();
+        if distance < self.best {
+            self.best = distance;
+            self.limit = distance;
+            self.found.clear();
         }
-        if found.len() < MAX_NEAREST {
-            found.push(candidate);
+        if self.found.len() < MAX_NEAREST {
+            self.found.push(candidate.to_owned());
         }
     }
-    found
 }
 
 /// Whether a short word may be a mistyped form of another by how both begin: another first letter makes another word of it
@@ -76,6 +93,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn nearest<'a>(typed: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<String> {
+        let mut nearest = Nearest::to(typed);
+        candidates.for_each(|candidate| nearest.consider(candidate));
+        nearest.found
+    }
 
     #[test]
     fn longer_words_may_be_further_off() {

@@ -82,45 +82,48 @@ pub fn units(text: &str) -> Vec<Unit> {
 /// search for terms beginning with a character finds it wherever it stands.
 #[must_use]
 pub fn index_text(text: &str) -> String {
-    let mut terms = String::with_capacity(text.len() + text.len() / 2);
-    let mut push = |term: &str| {
-        if !terms.is_empty() {
-            terms.push(' ');
-        }
-        terms.push_str(term);
-    };
-    each_unit(text, &mut |unit| match unit {
-        Unit::Word { parts, names, whole } => {
-            parts.iter().chain(&names).chain(&whole).for_each(|word| push(&word.stem));
-        }
-        Unit::Run(terms) => {
-            for term in &terms {
-                push(term);
-            }
-            if let Some(last) = terms.last()
-                && let Some((second, _)) = last.char_indices().nth(1)
-            {
-                push(&last[second..]);
-            }
-        }
-    });
+    let mut terms = String::new();
+    each_unit(text, &mut |unit| add_terms(&unit, &mut terms));
     terms
 }
 
-/// The distinct words of a text, folded but not stemmed, that mistyped words are looked up in.
+/// The same, and adds the words of the text to those that mistyped ones are looked up in: folded but not stemmed.
 ///
 /// CJK runs have no words to mistype, and a number near another number is a different number.
 #[must_use]
-pub fn vocabulary(text: &str) -> BTreeSet<String> {
-    let mut words = BTreeSet::new();
+pub fn index_text_with_words(text: &str, words: &mut BTreeSet<String>) -> String {
+    let mut terms = String::with_capacity(text.len() + text.len() / 2);
     each_unit(text, &mut |unit| {
+        add_terms(&unit, &mut terms);
         if let Unit::Word { parts, names, whole } = unit {
             words.extend(parts.into_iter().chain(names).chain(whole).map(|word| word.text).filter(|text| {
                 (MIN_VOCABULARY..=MAX_TERM).contains(&text.chars().count()) && !text.chars().all(char::is_numeric)
             }));
         }
     });
-    words
+    terms
+}
+
+fn add_terms(unit: &Unit, terms: &mut String) {
+    let mut push = |term: &str| {
+        if !terms.is_empty() {
+            terms.push(' ');
+        }
+        terms.push_str(term);
+    };
+    match unit {
+        Unit::Word { parts, names, whole } => {
+            parts.iter().chain(names).chain(whole).for_each(|word| push(&word.stem));
+        }
+        Unit::Run(pieces) => {
+            pieces.iter().for_each(|piece| push(piece));
+            if let Some(last) = pieces.last()
+                && let Some((second, _)) = last.char_indices().nth(1)
+            {
+                push(&last[second..]);
+            }
+        }
+    }
 }
 
 /// Hands over the units one at a time, so that indexing a long text never holds all of them.
@@ -384,6 +387,12 @@ mod tests {
 
     use super::*;
 
+    fn vocabulary(text: &str) -> BTreeSet<String> {
+        let mut words = BTreeSet::new();
+        assert_eq!(index_text_with_words(text, &mut words), index_text(text));
+        words
+    }
+
     /// Units in short: an identifier as `part part ~name =whole`, a run as `[pair pair]`.
     fn shown(text: &str) -> String {
         let show = |unit: Unit| match unit {
@@ -622,7 +631,7 @@ mod tests {
 
         #[test]
         fn a_word_of_the_vocabulary_reads_as_itself(text in any_text()) {
-            for word in vocabulary(&text) {
+            for word in words_of(&text) {
                 prop_assert_eq!(shown(&word), word);
             }
         }

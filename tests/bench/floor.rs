@@ -3,7 +3,7 @@
 //! Owns the statements of each call, in the order in which the server runs them, which [`is_the_servers`] holds. There is no
 //! protocol here, no check and no waiting line; the pragmas are those of the server.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -104,10 +104,8 @@ impl Database {
         let (id, plan) = self.active.take().expect("an active plan");
         // What the texts are to the index is no business of the database's.
         let texts = [&plan.goal, &plan.outputs, &plan.outcome, &plan.context, &plan.inputs, &plan.approach];
-        let terms = texts.map(|text| words::index_text(text));
-        let mut vocabulary: Vec<String> = texts.iter().flat_map(|text| words::vocabulary(text)).collect();
-        vocabulary.sort_unstable();
-        vocabulary.dedup();
+        let mut vocabulary = BTreeSet::new();
+        let terms = texts.map(|text| words::index_text_with_words(text, &mut vocabulary));
         let start = Instant::now();
         let tx = begin(&mut self.db);
         active(&tx);

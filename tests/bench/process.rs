@@ -4,6 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use serde_json::json;
 
 use super::Depth;
@@ -58,6 +59,8 @@ pub fn sessions(depth: &Depth) -> Vec<Figure> {
 fn counted(path: &std::path::Path) -> Duration {
     let start = Instant::now();
     let db = Connection::open(path).expect("a session");
+    // As the server does, which leaves everything as it is.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).expect("a setting");
     let sql = "SELECT task_description, created_at, queued_count, completed_count FROM sessions";
     let read = db.query_row(sql, (), |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?))
