@@ -174,7 +174,7 @@ mod tests {
                     Err(Error::Database(DatabaseFault::NotASession("the test says so")))
                 }),
             };
-            let result = run(&mut connection, &route, JsonObject::new(), CALLER).unwrap();
+            let result = run(&mut connection, &route, &JsonObject::new(), &CALLER).unwrap().unwrap();
             assert_eq!((result.is_error, MADE.load(Ordering::Relaxed)), (Some(true), expected));
         }
     }
@@ -187,7 +187,7 @@ mod tests {
             tool: Tool::new("9plan_test", "", JsonObject::new()),
             run: Box::new(move |_, _| Ok(run())),
         };
-        let mut call = |route| run(&mut connection, &route, JsonObject::new(), CALLER);
+        let mut call = |route| run(&mut connection, &route, &JsonObject::new(), &CALLER).unwrap();
 
         let error = call(route(|| panic!("a fault of ours"))).unwrap_err();
         assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);

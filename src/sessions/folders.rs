@@ -3,7 +3,7 @@
 //! Owns how a session's folder is made and told from what is none, that only its owner can enter it, and whether its files
 //! are still those that they were. Knows neither which sessions are open nor what is in them.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -49,27 +49,41 @@ pub fn taken(path: &Path) -> bool {
 
 /// When a session was last changed or resumed; none where there is no session. One that cannot be looked at comes last.
 ///
-/// A change goes into the log or `plans/`, and resuming marks the latter. The time of the database itself is that of the log
-/// being written back, which may be long after, or when somebody else closes the session.
+/// A change is written to the log, and resuming marks it. The time of the database is that of the log being written back, which
+/// may be long after. Only where there is no log the others have to tell.
 pub fn last_use(folder: &Path) -> Option<SystemTime> {
+    let modified = |file: fs::Metadata| file.modified().ok();
+    if let Some(log) = log_in_use(folder) {
+        return modified(log).or(Some(SystemTime::UNIX_EPOCH));
+    }
     let look = |name: &str| fs::symlink_metadata(folder.join(name));
-    // The log appears, empty, as soon as anybody reads.
-    let log = look(schema::LOG_NAME).ok().filter(|log| log.len() > 0);
-    let database = match if log.is_some() { Ok(None) } else { look(schema::FILE_NAME).map(Some) } {
-        Ok(found) => found,
+    let database = match look(schema::FILE_NAME) {
+        Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_orphaned(folder) => None,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return None,
         Err(_) => return Some(SystemTime::UNIX_EPOCH),
     };
-    let modified = |file: fs::Metadata| file.modified().ok();
-    let marks = [log, look(PLANS).ok()].into_iter().flatten().filter_map(modified).max();
-    marks.or(database.and_then(modified)).or(Some(SystemTime::UNIX_EPOCH))
+    [database, look(PLANS).ok()].into_iter().flatten().filter_map(modified).max()
+}
+
+/// Marks a session as used at this time.
+///
+/// The mark is never at the database: to open and close that file beside SQLite would drop the locks that this process holds
+/// on it.
+pub fn mark_use(folder: &Path, at: SystemTime) {
+    let name = if log_in_use(folder).is_some() { schema::LOG_NAME } else { PLANS };
+    // Only the order of a list depends on it.
+    let _ = File::open(folder.join(name)).and_then(|marked| marked.set_modified(at));
+}
+
+/// The log, where there is anything in it: it appears, empty, as soon as anybody reads.
+fn log_in_use(folder: &Path) -> Option<fs::Metadata> {
+    fs::symlink_metadata(folder.join(schema::LOG_NAME)).ok().filter(|log| log.is_file() && log.len() > 0)
 }
 
 /// Whether there is something of a session in a folder without a database.
 fn is_orphaned(folder: &Path) -> bool {
-    let log = fs::symlink_metadata(folder.join(schema::LOG_NAME)).is_ok_and(|log| log.len() > 0);
-    log || fs::read_dir(folder.join(PLANS)).is_ok_and(|mut plans| plans.next().is_some())
+    log_in_use(folder).is_some() || fs::read_dir(folder.join(PLANS)).is_ok_and(|mut plans| plans.next().is_some())
 }
 
 /// How the files of a session stood when they were looked at.

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use folders::{Standing, is_hidden, last_use, mend_rights, private_folder, private_folders, remove_unfinished, taken};
+use folders::{
+    Standing, is_hidden, last_use, mark_use, mend_rights, private_folder, private_folders, remove_unfinished, taken,
+};
 pub use open::SharedStore;
 use open::{Open, OpenSessions, is_idle};
 
@@ -206,12 +208,8 @@ impl Sessions {
     }
 
     /// Notes that a session is in use now, for the order in which sessions are listed.
-    ///
-    /// The mark is the time of its folder `plans/`. It must not be that of the database: to open and close that file
-    /// beside SQLite would drop the locks that this process holds on it.
     pub fn touch(&self, name: &SessionName) {
-        // Only the order of a list depends on it.
-        let _ = File::open(self.path(name).join(PLANS)).and_then(|folder| folder.set_modified(SystemTime::now()));
+        mark_use(&self.path(name), SystemTime::now());
     }
 
     /// The summaries of the `most` sessions used last.

@@ -631,7 +631,7 @@ mod tests {
 
         #[test]
         fn a_word_of_the_vocabulary_reads_as_itself(text in any_text()) {
-            for word in words_of(&text) {
+            for word in vocabulary(&text) {
                 prop_assert_eq!(shown(&word), word);
             }
         }

@@ -79,8 +79,8 @@ const FULL: Depth = Depth {
     sessions: 1_000,
     searches: 100,
     calls: 10_000,
-    pipelined: 500,
-    turns: 5,
+    pipelined: 100,
+    turns: 20,
     queue: 10_000,
     histories: [10_000, 100_000],
 };

@@ -343,7 +343,7 @@ fn who_changes_a_session_is_alone_with_it_from_the_beginning() {
 fn who_changes_a_session_has_the_head_of_the_line_until_it_is_done() {
     let bench = Bench::new();
     let mut store = bench.open();
-    let line = || waiting::stand_in_line(bench.folder.path());
+    let line = || waiting::stand_in_line(bench.folder.path()).unwrap();
     let change = begin(&mut store.db).unwrap();
     // No time is left to wait for a turn.
     waiting::wait_since(Instant::now().checked_sub(Duration::from_secs(5)).unwrap());
