@@ -39,17 +39,14 @@ pub struct FileList {
     pub match_plans: bool,
 }
 
-/// Lists the plan files and compares them with the plans by name.
+/// Lists the plan files and compares them by name with the plans that should have one.
 ///
 /// # Errors
 ///
-/// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
-pub fn list_files(db: &Connection, files: &dyn PlanFiles) -> Result<FileList, Error> {
+/// `FILE_SYSTEM_ERROR`.
+pub fn list_files(files: &dyn PlanFiles, open: &BTreeSet<PlanId>) -> Result<FileList, Error> {
     let present = plan_files(files.list()?);
-    Ok(FileList {
-        match_plans: present == open_plans(db)?,
-        names: present.iter().map(|id| format!("{id}.txt")).collect(),
-    })
+    Ok(FileList { match_plans: present == *open, names: present.iter().map(|id| format!("{id}.txt")).collect() })
 }
 
 /// Checks everything, in the consistent view that the caller's transaction gives.

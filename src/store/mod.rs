@@ -238,14 +238,13 @@ impl SessionStore {
         let tx = self.db.transaction()?;
         let task_description =
             tx.prepare_cached("SELECT task_description FROM sessions")?.query_row((), |row| row.get(0))?;
-        let active = match active(&tx)? {
-            Some((id, plan)) => {
-                let (text, fault) = text_for_reading(self.files.as_ref(), &id, &plan);
-                Some(ActivePlan { path: self.files.path(&id), id, goal: plan.goal, text, fault })
-            }
-            None => None,
-        };
+        let active = active(&tx)?.map(|(id, stored)| ActivePlan { path: self.files.path(&id), id, stored });
         Ok(State { task_description, queue: queue(&tx, QUEUE_SHOWN)?, counts: counts(&tx)?, active })
+    }
+
+    /// The text of the active plan's file or, where that cannot be read, the stored one and why.
+    pub fn text_of_active(&self, active: &ActivePlan) -> (String, Option<Error>) {
+        text_for_reading(self.files.as_ref(), &active.id, &active.stored)
     }
 
     /// Searches the completed plans.
@@ -299,13 +298,18 @@ impl SessionStore {
         Ok(audit)
     }
 
-    /// The plan files by name, and whether they are those of the plans that should have one.
+    /// The plan files by name, and whether they are those of the plans that should have one. `state` is the session's, just
+    /// read.
     ///
     /// # Errors
     ///
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
-    pub fn files(&mut self) -> Result<FileList, Error> {
-        audit::list_files(&self.db, self.files.as_ref())
+    pub fn files(&mut self, state: &State) -> Result<FileList, Error> {
+        let open = match state.open_plans() {
+            Some(open) => open,
+            None => audit::open_plans(&self.db)?,
+        };
+        audit::list_files(self.files.as_ref(), &open)
     }
 
     /// Puts a file in its place, if that can be done.

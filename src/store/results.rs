@@ -2,11 +2,11 @@
 //!
 //! Owns the shapes only.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::rows::{Counts, QueuedPlan};
-use crate::error::Error;
-use crate::plan::PlanId;
+use crate::plan::{Plan, PlanId};
 
 /// A plan that went into the queue.
 #[derive(Debug)]
@@ -50,12 +50,9 @@ pub enum Ending<'a> {
 #[derive(Debug)]
 pub struct ActivePlan {
     pub id: PlanId,
-    pub goal: String,
     pub path: PathBuf,
-    /// The text of the plan file or, where that cannot be read, of the database.
-    pub text: String,
-    /// Why the file cannot be read.
-    pub fault: Option<Error>,
+    /// As it is stored: its file may say more.
+    pub stored: Plan,
 }
 
 /// Where a session stands.
@@ -66,4 +63,13 @@ pub struct State {
     pub queue: Vec<QueuedPlan>,
     pub counts: Counts,
     pub active: Option<ActivePlan>,
+}
+
+impl State {
+    /// The plans that should have a file, where all of them are listed here.
+    pub(super) fn open_plans(&self) -> Option<BTreeSet<PlanId>> {
+        let queued = self.queue.iter().map(|plan| plan.id.clone());
+        (self.queue.len() as u64 == self.counts.queued)
+            .then(|| queued.chain(self.active.iter().map(|active| active.id.clone())).collect())
+    }
 }

@@ -228,12 +228,12 @@ pub fn state(call: &mut Call<'_>, args: StateArgs) -> Result<StateDump, Error> {
     let session = call.open(args.session_name.as_deref(), Access::Read)?;
     let mut store = session.store.lock();
     let state = store.state()?;
-    let files = store.files()?;
+    let files = store.files(&state)?;
     Ok(StateDump {
         task_description: state.task_description.map(|task| excerpt(&task, TASK, &show_task(&session.name))),
         queue: queue_items(&state.queue),
         queue_length: state.counts.queued,
-        active_plan: state.active.map(ActiveItem::of),
+        active_plan: state.active.as_ref().map(ActiveItem::of),
         completed_count: state.counts.completed,
         plan_file_count: files.names.len() as u64,
         file_db_match: files.match_plans,

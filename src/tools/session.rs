@@ -76,12 +76,14 @@ pub struct Resumed {
 /// Brings an agent back: all that it needs to go on, in one reply.
 pub fn resume(call: &mut Call<'_>, args: ResumeArgs) -> Result<Resumed, Error> {
     let session = call.open(Some(&args.session_name), Access::Read)?;
-    let state = session.store.lock().state()?;
+    let mut store = session.store.lock();
+    let state = store.state()?;
+    let (text, fault) = state.active.as_ref().map(|active| store.text_of_active(active)).unwrap_or_default();
+    drop(store);
     call.sessions().touch(&session.name);
     let task = state.task_description.as_deref().unwrap_or_default();
-    let (text, path) =
-        state.active.as_ref().map(|active| (active.text.as_str(), shown(&active.path))).unwrap_or_default();
-    let [task, plan] = excerpts([(task, &show_task(&session.name)), (text, &path)], TEXTS);
+    let path = state.active.as_ref().map(|active| shown(&active.path)).unwrap_or_default();
+    let [task, plan] = excerpts([(task, &show_task(&session.name)), (&text, &path)], TEXTS);
     Ok(Resumed {
         session_path: shown(&call.sessions().path(&session.name)),
         task_description: state.task_description.is_some().then_some(task),
@@ -89,19 +91,19 @@ pub fn resume(call: &mut Call<'_>, args: ResumeArgs) -> Result<Resumed, Error> {
         queue_length: state.counts.queued,
         plan: state.active.is_some().then_some(plan),
         completed_count: state.counts.completed,
-        next_step: next_step(call, state.active.as_ref(), state.counts),
-        active_plan: state.active.map(ActiveItem::of),
+        next_step: next_step(call, state.active.as_ref(), fault, state.counts),
+        active_plan: state.active.as_ref().map(ActiveItem::of),
     })
 }
 
 /// What an agent does that has just come back.
-fn next_step(call: &Call<'_>, active: Option<&ActivePlan>, counts: Counts) -> String {
-    match active {
-        Some(ActivePlan { id, fault: Some(fault), .. }) => format!(
+fn next_step(call: &Call<'_>, active: Option<&ActivePlan>, fault: Option<Error>, counts: Counts) -> String {
+    match active.map(|active| (&active.id, fault)) {
+        Some((id, Some(fault))) => format!(
             "{fault}. The text of plan {id} in this reply is as it was stored before. Put the file right first, then go on with the plan and end it with {}.",
             call.tool("plan_complete"),
         ),
-        Some(ActivePlan { id, .. }) => format!(
+        Some((id, None)) => format!(
             "Go on with plan {id}; its text is in this reply, what was done so far under Notes. End it with {}, or put it back with {}.",
             call.tool("plan_complete"),
             call.tool("plan_defer"),
@@ -116,8 +118,8 @@ fn next_step(call: &Call<'_>, active: Option<&ActivePlan>, counts: Counts) -> St
 
 impl ActiveItem {
     /// The active plan as replies name it.
-    pub fn of(active: ActivePlan) -> Self {
-        Self { id: active.id.to_string(), goal: clip(&active.goal, GOAL), file_path: shown(&active.path) }
+    pub fn of(active: &ActivePlan) -> Self {
+        Self { id: active.id.to_string(), goal: clip(&active.stored.goal, GOAL), file_path: shown(&active.path) }
     }
 }
 
