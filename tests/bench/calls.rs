@@ -30,8 +30,8 @@ pub fn ordinary(depth: &Depth) -> Vec<Figure> {
     let session = client.create(&queued);
 
     let [mut ping, mut add, mut pull, mut defer, mut resume, mut state, mut complete] = <[Samples; 7]>::default();
-    let [mut bare_add, mut bare_pull, mut bare_defer, mut bare_resume, mut bare_state, mut bare_complete] =
-        <[Samples; 6]>::default();
+    let [mut bare_add, mut bare_pull, mut bare_defer, mut bare_state, mut bare_complete] =
+        <[Samples; 5]>::default();
     let [mut put, mut rewrite, mut take] = <[Samples; 3]>::default();
     let name = json!({ "session_name": session });
     let call = |client: &mut Client, samples: &mut Samples, tool: &str, arguments| {
@@ -52,7 +52,7 @@ pub fn ordinary(depth: &Depth) -> Vec<Figure> {
         bare_pull.add(database.pull());
         ping.add(client.ping());
         call(&mut client, &mut resume, "session_resume", name.clone());
-        bare_resume.add(database.resume());
+        bare_state.add(database.state());
         call(&mut client, &mut state, "admin_state", json!({}));
         bare_state.add(database.state());
         ping.add(client.ping());
@@ -66,7 +66,7 @@ pub fn ordinary(depth: &Depth) -> Vec<Figure> {
         Figure::timed("plan_defer", &defer, &[&ping, &bare_defer, &rewrite], Budget::Times(1.3)),
         Figure::timed("plan_complete", &complete, &[&ping, &bare_complete, &take], Budget::Times(1.3)),
         Figure::timed("queue_pull", &pull, &[&ping, &bare_pull], Budget::Times(1.5)),
-        Figure::timed("session_resume", &resume, &[&ping, &bare_resume], Budget::Times(1.5)),
+        Figure::timed("session_resume", &resume, &[&ping, &bare_state], Budget::Times(1.5)),
         Figure::timed("admin_state", &state, &[&ping, &bare_state], Budget::Times(1.5)),
     ]
 }

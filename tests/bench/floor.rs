@@ -142,8 +142,8 @@ impl Database {
         start.elapsed()
     }
 
-    /// What `session_resume` reads.
-    pub fn resume(&mut self) -> Duration {
+    /// What `session_resume` and `admin_state` read.
+    pub fn state(&mut self) -> Duration {
         let start = Instant::now();
         let tx = self.db.transaction().expect("a transaction");
         rows(&tx, "SELECT task_description FROM sessions", ());
@@ -151,18 +151,6 @@ impl Database {
         queue(&tx, 100);
         counts(&tx);
         drop(tx);
-        start.elapsed()
-    }
-
-    /// What `admin_state` reads.
-    pub fn state(&mut self) -> Duration {
-        let start = Instant::now();
-        self.resume();
-        rows(
-            &self.db,
-            "SELECT id FROM plans WHERE status = 'queued' UNION ALL SELECT id FROM plans WHERE status = 'active'",
-            (),
-        );
         start.elapsed()
     }
 }
@@ -328,7 +316,7 @@ impl Database {
         self.db.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(trace)).expect("a trace");
         let mut taken = Vec::new();
         let mut take = |tool| taken.push((tool, std::mem::take(&mut *seen.lock().expect("a log"))));
-        self.resume();
+        self.state();
         take("session_resume");
         self.add(plan);
         take("queue_add");
