@@ -256,6 +256,7 @@ pub fn own(file: &File) -> io::Result<()> {
 fn remove_file(path: &Path) -> Result<bool, Error> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         // A file system that cannot be written to says so of a file that is not there, too.
         Err(error) if !is_missing(path) => Err(Error::file("remove", path, &error)),
         Err(_) => Ok(false),

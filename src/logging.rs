@@ -4,8 +4,9 @@
 //! loses lines, not answers. Standard output is never written to.
 
 use std::io::{self, IsTerminal, Write};
+use std::iter;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
@@ -22,10 +23,15 @@ const WAITING_LINES: usize = 1_024;
 /// How long the end of the process waits for the lines that are still to be written.
 const FLUSH: Duration = Duration::from_millis(200);
 
+/// How long the thread that writes rests after it has written. To wake it takes a caller longer than to hand a line over, so
+/// that lines that come close together wake it once.
+const REST: Duration = Duration::from_millis(5);
+
 /// Keeps the log going; dropped, it writes what is waiting, as long as that does not take long.
 pub struct Logging {
     lines: SyncSender<Vec<u8>>,
     done: Receiver<()>,
+    thread: Thread,
 }
 
 /// Starts logging at `level`: lines for a person where standard error is a terminal, JSON elsewhere. `colour` says whether
@@ -37,11 +43,14 @@ pub struct Logging {
 pub fn start(level: LogLevel, colour: bool) -> io::Result<Logging> {
     let (lines, waiting) = sync_channel::<Vec<u8>>(WAITING_LINES);
     let (finished, done) = sync_channel(1);
-    thread::Builder::new().name("log".to_owned()).spawn(move || {
-        for line in waiting {
-            if line.is_empty() || io::stderr().write_all(&line).is_err() {
+    let thread = thread::Builder::new().name("log".to_owned()).spawn(move || {
+        while let Ok(first) = waiting.recv() {
+            let lines: Vec<Vec<u8>> = iter::once(first).chain(waiting.try_iter().take(WAITING_LINES)).collect();
+            let ended = lines.iter().any(Vec::is_empty);
+            if io::stderr().write_all(&lines.concat()).is_err() || ended {
                 break;
             }
+            thread::park_timeout(REST);
         }
         let _ = finished.try_send(());
     })?;
@@ -61,13 +70,14 @@ pub fn start(level: LogLevel, colour: bool) -> io::Result<Logging> {
         registry.with(tracing_subscriber::fmt::layer().json().with_span_list(false).with_writer(writer)).init();
     }
     std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "panicked")));
-    Ok(Logging { lines, done })
+    Ok(Logging { lines, done, thread: thread.thread().clone() })
 }
 
 impl Drop for Logging {
     fn drop(&mut self) {
         // The subscriber holds the other end for ever, so that an empty line stands for the end.
         if self.lines.try_send(Vec::new()).is_ok() {
+            self.thread.unpark();
             let _ = self.done.recv_timeout(FLUSH);
         }
     }

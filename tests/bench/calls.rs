@@ -30,8 +30,7 @@ pub fn ordinary(depth: &Depth) -> Vec<Figure> {
     let session = client.create(&queued);
 
     let [mut ping, mut add, mut pull, mut defer, mut resume, mut state, mut complete] = <[Samples; 7]>::default();
-    let [mut bare_add, mut bare_pull, mut bare_defer, mut bare_state, mut bare_complete] =
-        <[Samples; 5]>::default();
+    let [mut bare_add, mut bare_pull, mut bare_defer, mut bare_state, mut bare_complete] = <[Samples; 5]>::default();
     let [mut put, mut rewrite, mut take] = <[Samples; 3]>::default();
     let name = json!({ "session_name": session });
     let call = |client: &mut Client, samples: &mut Samples, tool: &str, arguments| {
