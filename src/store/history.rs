@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::rows::{TEXT_COLUMNS, row_of, stored_id, stored_plan};
 use super::spelling::{self, Nearest};
 use super::words::{self, Unit, Word};
-use crate::error::{DatabaseFault, Error};
+use crate::error::Error;
 use crate::plan::{Plan, PlanId, Status};
 
 /// How many different words of a query are searched for. More would not find more, only later.
@@ -117,112 +117,107 @@ pub fn get(db: &Connection, id: &PlanId) -> Result<Remembered, Error> {
 
 /// The completed plans that answer a query, at most `most` of them.
 pub fn search(db: &Connection, query: &str, most: usize) -> Result<Found, Error> {
-    let named = named_plan(db, query)?;
     let mut found = Found::default();
+    let named = named_plan(db, query)?;
     let units = wanted(query, &mut found.left_out);
     let mut clauses = distinct(units.iter().map(plain));
-    let mut all = ranked(db, &clauses.join(" AND "), most)?;
+    let mut places = Vec::new();
+    found.total = ranked(db, &clauses.join(" AND "), 1.0, most, &mut places)?;
     // Where no plan holds all the words, some of them may be mistyped.
-    if all.total == 0 && named.is_none() && !units.iter().all(Unit::is_function_word) {
-        let corrected = corrected(db, &units, &mut found)?;
-        if corrected != clauses {
-            clauses = corrected;
-            all = ranked(db, &clauses.join(" AND "), most)?;
-        }
+    if found.total == 0 && named.is_none() && !units.iter().all(Unit::is_function_word) {
+        clauses = corrected(db, &units, &mut found)?;
+        found.total = ranked(db, &clauses.join(" AND "), 1.0, most, &mut places)?;
     }
-    found.total = all.total;
-    let mut places: Vec<(i64, f64)> = all.places(1.0);
+    let some = clauses.join(" OR ");
     if clauses.len() > 1 {
-        let some = format!("({}) NOT ({})", clauses.join(" OR "), clauses.join(" AND "));
-        let some = ranked(db, &some, most)?;
-        found.total += some.total;
-        places.extend(some.places(0.0));
+        found.total += ranked(db, &format!("({some}) NOT ({})", clauses.join(" AND ")), 0.0, most, &mut places)?;
     }
-    if let Some((number, plan)) = named {
-        let matching = clauses.join(" OR ");
-        let counted = !clauses.is_empty()
-            && db
-                .prepare_cached("SELECT EXISTS (SELECT 1 FROM plans_fts WHERE plans_fts MATCH ?1 AND rowid = ?2)")?
-                .query_row((&matching, number), |row| row.get(0))?;
+    if let Some(place) = named {
+        let known = places.iter().any(|other| other.number == place.number);
+        let counted = known
+            || !clauses.is_empty()
+                && db
+                    .prepare_cached("SELECT EXISTS (SELECT 1 FROM plans_fts WHERE plans_fts MATCH ?1 AND rowid = ?2)")?
+                    .query_row((&some, place.number), |row| row.get(0))?;
         found.total += u64::from(!counted);
-        found.matches.push(plan);
-        places.retain(|(other, _)| *other != number);
+        places.retain(|other| other.number != place.number);
+        places.insert(0, place);
     }
-    for (number, score) in places.into_iter().take(most - found.matches.len()) {
-        found.matches.push(matched(db, number, score)?);
+    for place in places.iter().take(most) {
+        found.matches.extend(matched(db, place)?);
     }
     Ok(found)
 }
 
-/// The completed plan whose identifier the query is, with its place in the history.
-fn named_plan(db: &Connection, query: &str) -> Result<Option<(i64, Match)>, Error> {
+/// A place in the history, and how well the plan there answers the query.
+struct Place {
+    number: i64,
+    score: f64,
+}
+
+/// The place of the completed plan whose identifier the query is.
+fn named_plan(db: &Connection, query: &str) -> Result<Option<Place>, Error> {
     let Some(id) = PlanId::exact(&query.trim().to_ascii_lowercase()) else { return Ok(None) };
-    let number = db
+    Ok(db
         .prepare_cached("SELECT history_no FROM plans WHERE id = ?1 AND status = ?2")?
-        .query_row([id.as_str(), Status::Completed.as_str()], |row| row.get(0))
-        .optional()?;
-    number.map(|number| Ok((number, matched(db, number, 3.0)?))).transpose()
+        .query_row([id.as_str(), Status::Completed.as_str()], |row| Ok(Place { number: row.get(0)?, score: 3.0 }))
+        .optional()?)
 }
 
-/// A completed plan by its place in the history.
-fn matched(db: &Connection, number: i64, score: f64) -> Result<Match, Error> {
+/// The completed plan at a place. None where the index names one that is not there, as only a damaged session does.
+fn matched(db: &Connection, place: &Place) -> Result<Option<Match>, Error> {
     let mut statement = db.prepare_cached("SELECT id, goal, outcome FROM plans WHERE history_no = ?1")?;
-    let mut rows = statement.query([number])?;
-    // The index has no rows but those of completed plans.
-    let row = rows.next()?.ok_or(Error::Database(DatabaseFault::NotASession("its index names a plan that is none")))?;
+    let mut rows = statement.query([place.number])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
     let outcome = row.get::<_, Option<String>>(2)?.unwrap_or_default();
-    Ok(Match { id: stored_id(row, 0)?, goal: row.get(1)?, outcome, score })
+    Ok(Some(Match { id: stored_id(row, 0)?, goal: row.get(1)?, outcome, score: place.score }))
 }
 
-/// What an expression of the full-text index matches.
-#[derive(Default)]
-struct Ranked {
-    /// How many plans.
-    total: u64,
-    /// The best of them, best first, each by its place in the history and with what BM25 makes of it.
-    best: Vec<(i64, f64)>,
-}
-
-impl Ranked {
-    /// The best, scored from `floor` on.
-    ///
-    /// BM25 has no upper bound; bent into one tier's width it still puts the better one first, and no plan of a lower tier
-    /// gets past one of a higher.
-    fn places(self, floor: f64) -> Vec<(i64, f64)> {
-        self.best.into_iter().map(|(number, bm25)| (number, floor + bm25 / (1.0 + bm25))).collect()
-    }
-
-    /// Keeps the `most` best, best first; of equals the newer.
-    fn keep(&mut self, most: usize) {
-        self.best.sort_unstable_by(|(number, score), (other_number, other)| {
-            other.total_cmp(score).then_with(|| other_number.cmp(number))
-        });
-        self.best.truncate(most);
-    }
-}
-
-/// The `most` best matches of an expression, and how many there are. All are read once, as counting them takes, too.
-fn ranked(db: &Connection, expression: &str, most: usize) -> Result<Ranked, Error> {
-    let mut found = Ranked::default();
+/// Adds the places of the best matches of an expression until there are `most`, best first and of equals the newer first,
+/// and gives the number of all matches.
+///
+/// `floor` is what the scores of this tier start from. BM25 has no upper bound; bent into one tier's width it still puts
+/// the better one first, and no plan of a lower tier gets past one of a higher.
+fn ranked(db: &Connection, expression: &str, floor: f64, most: usize, places: &mut Vec<Place>) -> Result<u64, Error> {
+    let wanted = most.saturating_sub(places.len());
     if expression.is_empty() {
-        return Ok(found);
+        return Ok(0);
     }
+    if wanted == 0 {
+        return Ok(db
+            .prepare_cached("SELECT count(*) FROM plans_fts WHERE plans_fts MATCH ?1")?
+            .query_row([expression], |row| row.get(0))
+            .map(super::schema::count)?);
+    }
+    // To rank all of them in SQL and to count them would be to read them twice.
     let mut statement = db.prepare_cached(&format!("SELECT rowid, -{BM25} FROM plans_fts WHERE plans_fts MATCH ?1"))?;
     let mut rows = statement.query([expression])?;
+    let mut total = 0;
+    let mut best: Vec<Place> = Vec::new();
     let mut least = 0.0;
     while let Some(row) = rows.next()? {
-        found.total += 1;
-        let score = row.get::<_, f64>(1)?.max(0.0);
+        total += 1;
+        let score: f64 = row.get::<_, f64>(1)?.max(0.0);
+        // Later ones are newer, so that they come before those of the same score.
         if score >= least {
-            found.best.push((row.get(0)?, score));
+            best.push(Place { number: row.get(0)?, score });
         }
-        if found.best.len() > 4 * most {
-            found.keep(most);
-            least = found.best.last().map_or(0.0, |(_, score)| *score);
+        // Rarely, so that sorting takes little beside reading.
+        if best.len() > wanted.saturating_mul(4) {
+            keep(&mut best, wanted);
+            least = best.last().map_or(0.0, |place| place.score);
         }
     }
-    found.keep(most);
-    Ok(found)
+    keep(&mut best, wanted);
+    places
+        .extend(best.into_iter().map(|Place { number, score }| Place { number, score: floor + score / (1.0 + score) }));
+    Ok(total)
+}
+
+/// Keeps the best, best first.
+fn keep(places: &mut Vec<Place>, most: usize) {
+    places.sort_unstable_by(|one, other| other.score.total_cmp(&one.score).then_with(|| other.number.cmp(&one.number)));
+    places.truncate(most);
 }
 
 /// What of a query is searched for.
@@ -246,7 +241,7 @@ fn distinct(clauses: impl IntoIterator<Item = String>) -> Vec<String> {
     once
 }
 
-/// The query as [`plain`] has it, with those identifiers replaced that stand nowhere.
+/// The query as [`plain`] has it, where an identifier that stands nowhere is replaced, by one expression or by several.
 fn corrected(db: &Connection, units: &[Unit], found: &mut Found) -> Result<Vec<String>, Error> {
     let mut clauses = Vec::new();
     for unit in units {

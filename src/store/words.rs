@@ -6,7 +6,8 @@
 //! `a-z` and `0-9`, so that a tokenizer which breaks only at ASCII punctuation and spaces leaves every term intact.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
@@ -19,7 +20,7 @@ const MAX_TERM: usize = 64;
 const MIN_VOCABULARY: usize = 3;
 
 /// Words that say how others hang together, and stand in nearly every text.
-const FUNCTION_WORDS: [&str; 85] = [
+const FUNCTION_WORDS: &[&str] = &[
     "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could",
     "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "here", "him", "his", "how", "i", "if",
     "in", "into", "is", "it", "its", "just", "may", "me", "might", "must", "my", "no", "nor", "not", "of", "on", "or",
@@ -27,6 +28,13 @@ const FUNCTION_WORDS: [&str; 85] = [
     "these", "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom",
     "whose", "why", "will", "with", "would", "you", "your",
 ];
+
+/// How many words are kept with their stems.
+const STEMS_KEPT: usize = 2_048;
+
+thread_local! {
+    static STEMS: RefCell<HashMap<String, String>> = RefCell::default();
+}
 
 /// The mark that turns a digit into a keycap emoji.
 const KEYCAP: char = '\u{20E3}';
@@ -116,7 +124,9 @@ fn add_terms(unit: &Unit, terms: &mut String) {
             parts.iter().chain(names).chain(whole).for_each(|word| push(&word.stem));
         }
         Unit::Run(pieces) => {
-            pieces.iter().for_each(|piece| push(piece));
+            for piece in pieces {
+                push(piece);
+            }
             if let Some(last) = pieces.last()
                 && let Some((second, _)) = last.char_indices().nth(1)
             {
@@ -304,6 +314,9 @@ fn goes_on_as_word(rest: &[char]) -> bool {
 ///
 /// Only the accents of Latin, Greek and Cyrillic are dropped: the vowel signs of other scripts tell words apart.
 fn fold(part: &[char]) -> String {
+    if part.iter().all(char::is_ascii) {
+        return part.iter().take(MAX_TERM).map(char::to_ascii_lowercase).collect();
+    }
     let mut folded = String::with_capacity(part.len().min(MAX_TERM));
     // Lower-casing character by character: what a string does to a sigma depends on what stands behind it.
     for c in part.iter().flat_map(|c| c.to_lowercase()).nfd() {
@@ -331,8 +344,23 @@ fn fold(part: &[char]) -> String {
 fn word(text: String, stemmer: &Stemmer) -> Word {
     // The stemmer knows English words only; on names with digits and on other scripts it would guess.
     let english = text.bytes().all(|b| b.is_ascii_lowercase());
-    let stem = if english { stemmer.stem(&text).into_owned() } else { text.clone() };
+    let stem = if english { stem(&text, stemmer) } else { text.clone() };
     Word { text, stem }
+}
+
+/// The stem of a word. Stemming takes most of the time that a text takes, and most words are of the few that are common.
+fn stem(text: &str, stemmer: &Stemmer) -> String {
+    STEMS.with_borrow_mut(|known| {
+        if let Some(stem) = known.get(text) {
+            return stem.clone();
+        }
+        if known.len() >= STEMS_KEPT {
+            known.clear();
+        }
+        let stem = stemmer.stem(text).into_owned();
+        known.insert(text.to_owned(), stem.clone());
+        stem
+    })
 }
 
 fn run_end(chars: &[char], start: usize, belongs: fn(char) -> bool) -> usize {
