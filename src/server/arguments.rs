@@ -20,7 +20,7 @@ const UNKNOWN_NAMED: usize = 10;
 /// # Errors
 ///
 /// `VALIDATION_ERROR` with all that is wrong. `tool` is the name by which the client knows the tool.
-pub fn check(tool: &str, schema: &JsonObject, given: JsonObject) -> Result<JsonObject, Error> {
+pub fn check(tool: &str, schema: &JsonObject, given: &JsonObject) -> Result<JsonObject, Error> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -29,13 +29,13 @@ pub fn check(tool: &str, schema: &JsonObject, given: JsonObject) -> Result<JsonO
     let mut missing = required.clone();
     let mut unfit = Vec::new();
     for (name, value) in given {
-        match properties.and_then(|properties| properties.get(&name)) {
-            None => unknown.push(format!("`{}`", clip(&name, ECHO))),
+        match properties.and_then(|properties| properties.get(name)) {
+            None => unknown.push(format!("`{}`", clip(name, ECHO))),
             Some(_) if value.is_null() => {}
             Some(property) => {
-                missing.retain(|other| *other != name);
+                missing.retain(|other| other != name);
                 match checked_value(property, value, required.contains(&name.as_str())) {
-                    Ok(value) => drop(checked.insert(name, value)),
+                    Ok(value) => drop(checked.insert(name.clone(), value)),
                     Err(problem) => unfit.push(format!("`{name}` {problem}.")),
                 }
             }
@@ -68,12 +68,12 @@ fn allowed(tool: &str, required: &[&str], optional: &[&str]) -> String {
     format!("Call {tool} again. Allowed: {}.", listed.join("; "))
 }
 
-fn checked_value(property: &Value, value: Value, required: bool) -> Result<Value, String> {
+fn checked_value(property: &Value, value: &Value, required: bool) -> Result<Value, String> {
     let wanted = property.get("type").and_then(Value::as_str).unwrap_or_default();
     match (wanted, value) {
-        ("string", Value::String(text)) => checked_text(property, &text, required).map(Value::String),
-        ("integer", Value::Number(number)) => checked_number(property, &number),
-        (wanted, value) => Err(format!("must be {}, not {}", article(wanted), kind(&value))),
+        ("string", Value::String(text)) => checked_text(property, text, required).map(Value::String),
+        ("integer", Value::Number(number)) => checked_number(property, number),
+        (wanted, value) => Err(format!("must be {}, not {}", article(wanted), kind(value))),
     }
 }
 

@@ -48,10 +48,14 @@ pub fn run(
     let _span = tracing::error_span!("call", tool = %route.tool.name, session).entered();
     // A call that panicked has changed nothing of a connection but its current session.
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given.clone())?;
+        let checked = arguments::check(&route.tool.name, &route.tool.input_schema, given)?;
         match (route.run)(&mut call, checked.clone()) {
             // Nothing was changed, and what the session was opened with may be out of date.
-            Err(error) if error.may_be_of_the_past() && call.give_up() => {
+            Err(error) if error.may_be_of_the_past() => {
+                Sessions::takes_long()?;
+                if !call.give_up() {
+                    return Err(error);
+                }
                 tracing::warn!(%error, "trying once more with the session opened anew");
                 (route.run)(&mut call, checked)
             }

@@ -23,8 +23,9 @@ pub mod stdio;
 mod turns;
 
 use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -59,14 +60,16 @@ const METHODS: [(&str, &str); 7] = [
 /// How long a call may take to be called brief.
 const BRIEF: Duration = Duration::from_millis(50);
 
+/// How many brief calls follow one that was not, before a call is tried again where requests are taken up.
+const WARY: u32 = 16;
+
 /// The server of one connection.
 pub struct Server {
     offer: Arc<Offer>,
     connection: Arc<Mutex<Connection>>,
-    /// Whether the next call is tried on the thread that takes requests up. To hand a call to another thread and its answer
-    /// back takes as long as most calls do; while one is made here, nothing else is done.
-    tries_here: AtomicBool,
     clients: Clients,
+    /// How many brief calls are still to follow on one that was not.
+    wary: AtomicU32,
 }
 
 /// How many clients the process serves.
@@ -85,8 +88,8 @@ impl Server {
         Self {
             offer: Arc::clone(offer),
             connection: Arc::new(Mutex::new(connection)),
-            tries_here: AtomicBool::new(true),
             clients,
+            wary: AtomicU32::new(0),
         }
     }
 
@@ -94,8 +97,8 @@ impl Server {
     /// is about. Both queues are fair, and requests are taken up on one thread: what a client sends without waiting is done
     /// in the order sent.
     ///
-    /// It is done on a thread that may wait for the disk. Where there is nobody else to be held up it is tried here before,
-    /// in haste; `work` gives nothing where it then gave up.
+    /// It is done on a thread that may wait for the disk. To hand it over and its answer back takes as long as most calls do,
+    /// so that it is tried here before, in haste, where nobody else is held up; `work` gives nothing where it then gave up.
     async fn in_turn<R: Send + 'static>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -105,19 +108,25 @@ impl Server {
     ) -> Result<R, ErrorData> {
         let made = Instant::now();
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
-        let turn = match route.is_about_session().then(|| connection.session(named)).flatten() {
+        let mut turn = match route.is_about_session().then(|| connection.session(named)).flatten() {
             Some(session) => Some(self.offer.turns.next(session).await),
             None => None,
         };
+        let here = self.clients == Clients::One && turn.is_some() && self.wary.load(Ordering::Relaxed) == 0;
+        if here {
+            // Between two calls there is time for all else: answers, the end of input, a cancellation.
+            tokio::task::yield_now().await;
+        }
         if context.ct.is_cancelled() {
             return Err(ErrorData::internal_error("Cancelled before it began", None));
         }
         let begun = Instant::now();
-        if self.clients == Clients::One && turn.is_some() && self.tries_here.load(Ordering::Relaxed) {
-            Sessions::hurry();
-            let done = work(&mut connection, &route);
-            self.tries_here.store(begun.elapsed() < BRIEF, Ordering::Relaxed);
+        if here {
+            let guarded = AssertUnwindSafe(|| work(&mut connection, &route));
+            let done = Sessions::in_haste(|| catch_unwind(guarded)).map_err(|_panic| call::broken())?;
             if let Some(done) = done {
+                self.note(begun);
+                turn.take().into_iter().for_each(|turn| turn.end(None));
                 return Ok(done);
             }
         }
@@ -133,8 +142,14 @@ impl Server {
             done
         });
         let done = done.await;
-        self.tries_here.store(begun.elapsed() < BRIEF, Ordering::Relaxed);
+        self.note(begun);
         done.map_err(|fault| tracing::error!(%fault, "a call did not end")).ok().flatten().ok_or_else(call::broken)
+    }
+
+    /// Notes how long a call took that began then.
+    fn note(&self, begun: Instant) {
+        let wary = if begun.elapsed() < BRIEF { self.wary.load(Ordering::Relaxed).saturating_sub(1) } else { WARY };
+        self.wary.store(wary, Ordering::Relaxed);
     }
 
     /// The answer to a call of a known tool whose arguments are no object: that is for the model to hear.

@@ -4,8 +4,7 @@
 
 use std::io;
 
-/// The runtime. One thread takes requests up, in the order in which they come; what may wait for the disk is
-/// done on others.
+/// A runtime. One thread takes requests up, in the order in which they come; what may take long is done on others.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

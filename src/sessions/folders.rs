@@ -1,7 +1,7 @@
 //! The folders of sessions, as they stand on disk.
 //!
-//! Owns how a session's folder is made and told from what is none, that only its owner can enter it, and whether its files
-//! are still those that they were. Knows neither which sessions are open nor what is in them.
+//! Owns how a session's folder is made and told from what is none, that only its owner can enter it, when it was last used,
+//! and whether its files are still those that they were. Knows neither which sessions are open nor what is in them.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;

@@ -76,6 +76,7 @@ impl Sessions {
     ///
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
     pub fn create(&self, task: Option<&str>) -> Result<SessionName, Error> {
+        waiting::takes_long()?;
         private_folders(&self.root).map_err(|error| Error::file("make", &self.root, &error))?;
         // As long as anybody makes a session, nobody takes it for one that was left unfinished.
         let _making = File::open(&self.root).and_then(|root| root.lock_shared().map(|()| root));
@@ -124,6 +125,7 @@ impl Sessions {
         let standing = self.standing(name)?;
         let plans = folder.join(PLANS);
         if !standing.has_plans() {
+            waiting::takes_long()?;
             let made = private_folder(&plans).and_then(|()| sync_folder(&folder));
             made.map_err(|error| Error::file("make", &plans, &error))?;
         }
@@ -187,9 +189,18 @@ impl Sessions {
         waiting::wait_since(start);
     }
 
-    /// Says that the call that this thread now works on gives up, with nothing changed, rather than to take long.
-    pub fn hurry() {
-        waiting::hurry();
+    /// Works on a call that gives up, with nothing changed, rather than to take long.
+    pub fn in_haste<R>(work: impl FnOnce() -> R) -> R {
+        waiting::in_haste(work)
+    }
+
+    /// Gives up where the call that this thread works on is in haste, before what may take long.
+    ///
+    /// # Errors
+    ///
+    /// `DATABASE_ERROR`.
+    pub fn takes_long() -> Result<(), Error> {
+        waiting::takes_long()
     }
 
     /// Whether the call that this thread works on gave up waiting for a database.
@@ -197,7 +208,7 @@ impl Sessions {
         waiting::waited_in_vain()
     }
 
-    /// Whether it did because it was in haste.
+    /// Whether it gave up because it is in haste.
     pub fn gave_up_in_haste() -> bool {
         waiting::gave_up_in_haste()
     }
@@ -294,6 +305,7 @@ impl Sessions {
 
     /// The names of all sessions, newest use first. A missing root has none.
     fn by_last_use(&self) -> Result<Vec<SessionName>, Error> {
+        waiting::takes_long()?;
         let unreadable = |error: io::Error| Error::file("list", &self.root, &error);
         let entries = match fs::read_dir(&self.root) {
             Ok(entries) => entries,

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::rows::{TEXT_COLUMNS, row_of, stored_id, stored_plan};
 use super::spelling::{self, Nearest};
+use super::waiting;
 use super::words::{self, Unit, Word};
 use crate::error::Error;
 use crate::plan::{Plan, PlanId, Status};
@@ -365,6 +366,7 @@ fn nearby(db: &Connection, typed: &str) -> Result<Vec<String>, Error> {
     if !begun.is_empty() || spelling::allowed_edits(length) == 0 {
         return Ok(begun);
     }
+    waiting::takes_long()?;
     let mut nearest = Nearest::to(typed);
     let mut known = db.prepare_cached("SELECT word FROM words WHERE length(word) BETWEEN ?1 AND ?2")?;
     let (shortest, longest) = nearest.lengths();

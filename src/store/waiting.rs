@@ -1,6 +1,7 @@
 //! Waiting for a session's database while other processes change it.
 //!
-//! Owns how long a call waits, and in which order those who wait are served. Knows nothing of what is changed.
+//! Owns how long a call waits, in which order those who wait are served, and that a call in haste does not wait at all. Knows
+//! nothing of what is changed.
 
 use std::cell::Cell;
 use std::fs::{File, TryLockError};
@@ -64,11 +65,15 @@ pub fn wait_since(start: Instant) {
     GAVE_UP.set(false);
 }
 
-/// Says that the call that this thread now works on gives up where it would have to wait, or do what may take long: others
-/// wait for the thread.
-pub fn hurry() {
+/// Works on a call in haste: it gives up where it would have to wait, or do what may take long, since others wait for the
+/// thread.
+pub fn in_haste<R>(work: impl FnOnce() -> R) -> R {
     PATIENCE.set(Patience::Haste);
     GAVE_UP.set(false);
+    let done = work();
+    PATIENCE.set(Patience::Uncounted);
+    GAVE_UP.set(false);
+    done
 }
 
 /// Gives up where the call is in haste, before something that may take long.
@@ -113,6 +118,7 @@ pub fn wait(tries: i32) -> bool {
 /// Whether there is time left to wait for a busy database; `waited` counts outside of a call.
 fn is_patient(waited: Duration) -> bool {
     match (ENDING.get(), PATIENCE.get()) {
+        // It has given up before it gets here.
         (_, Patience::Haste) => false,
         (Some(since), _) => since.elapsed() < LAST_BUSY_TIMEOUT,
         (None, Patience::Since(start)) => start.elapsed() < BUSY_TIMEOUT,
@@ -194,17 +200,17 @@ mod tests {
     #[test]
     fn a_call_in_haste_gives_up_rather_than_to_wait() {
         let folder = tempfile::tempdir().unwrap();
+        let line = || stand_in_line(folder.path());
         assert!(takes_long().is_ok());
-        hurry();
-        assert!(!waited_in_vain());
-        let first = stand_in_line(folder.path()).unwrap();
-        assert_eq!(stand_in_line(folder.path()).is_err(), first.is_some());
-        assert_eq!(waited_in_vain(), first.is_some());
-        hurry();
-        assert!(!wait(0) && waited_in_vain());
-        hurry();
-        assert!(takes_long().is_err() && waited_in_vain());
-        PATIENCE.set(Patience::Uncounted);
+        let first = in_haste(|| {
+            let first = line().unwrap();
+            assert!(!gave_up_in_haste());
+            first
+        });
+        in_haste(|| assert_eq!((line().is_err(), gave_up_in_haste()), (first.is_some(), first.is_some())));
+        in_haste(|| assert!(!wait(0) && gave_up_in_haste()));
+        in_haste(|| assert!(takes_long().is_err() && gave_up_in_haste()));
+        assert!(takes_long().is_ok() && !gave_up_in_haste());
     }
 
     #[cfg(unix)]

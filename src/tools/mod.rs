@@ -122,6 +122,8 @@ impl<'a> Call<'a> {
         // Agents that share a connection would write into each other's session.
         if self.unnamed == Unnamed::CurrentIfClear && access == Access::Change && self.connection.used.len() > 1 {
             let sessions = &self.connection.sessions;
+            // A session that cannot be looked at counts as finished, which one that is busy is not.
+            Sessions::takes_long()?;
             let unfinished: Vec<&str> = self
                 .connection
                 .used
@@ -168,9 +170,7 @@ impl<'a> Call<'a> {
     pub fn failed_session(&self, named: Option<&str>) -> Option<SessionName> {
         match (&self.opened, named) {
             (Some(opened), _) => Some(opened.name.clone()),
-            (None, Some(text)) => SessionName::parse(text)
-                .ok()
-                .filter(|name| self.connection.used.contains(name) || self.connection.sessions.has(name)),
+            (None, Some(text)) => SessionName::parse(text).ok().filter(|name| self.connection.sessions.has(name)),
             (None, None) => self.connection.current.clone(),
         }
     }

@@ -41,7 +41,8 @@ fn text(plan: &Plan) -> Vec<u8> {
 fn a_session_in_order_has_no_issues() {
     let (_bench, mut store) = session_in_order();
     assert_issues(&mut store, &[]);
-    let files = store.files().unwrap();
+    let state = store.state().unwrap();
+    let files = store.files(&state).unwrap();
     assert_eq!(
         (files.names, files.match_plans),
         (["aaaaa.txt", "qqqq1.txt", "qqqq2.txt"].map(String::from).into(), true)
@@ -136,7 +137,8 @@ fn each_fault_of_the_files_is_an_issue() {
         fault(&bench);
         assert_issues(&mut store, expected);
         let by_name = expected.iter().all(|(_, issue)| issue.contains("UTF-8"));
-        assert_eq!(store.files().unwrap().match_plans, by_name, "{expected:?}");
+        let state = store.state().unwrap();
+        assert_eq!(store.files(&state).unwrap().match_plans, by_name, "{expected:?}");
     }
 }
 

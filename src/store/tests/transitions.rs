@@ -134,7 +134,7 @@ fn seen(bench: &Bench, store: &mut SessionStore) -> Seen {
     Seen {
         queue: state.queue,
         counts: state.counts,
-        active: state.active.map(|plan| QueuedPlan { id: plan.id, goal: plan.goal }),
+        active: state.active.map(|plan| QueuedPlan { id: plan.id, goal: plan.stored.goal }),
         history: bench.texts("SELECT id FROM plans WHERE status = 'completed' ORDER BY history_no"),
         files: bench.files.0.lock().unwrap().files.keys().cloned().collect(),
     }
