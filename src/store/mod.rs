@@ -17,6 +17,7 @@ pub mod schema;
 #[cfg(test)]
 mod search_tests;
 mod spelling;
+mod stems;
 #[cfg(test)]
 mod tests;
 pub mod waiting;

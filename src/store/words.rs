@@ -6,12 +6,12 @@
 //! `a-z` and `0-9`, so that a tokenizer which breaks only at ASCII punctuation and spaces leaves every term intact.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+use super::stems::stem;
 
 /// Longer terms are cut here: nobody types them, and encoded blobs would otherwise fill the index.
 const MAX_TERM: usize = 64;
@@ -28,13 +28,6 @@ const FUNCTION_WORDS: &[&str] = &[
     "these", "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which", "who", "whom",
     "whose", "why", "will", "with", "would", "you", "your",
 ];
-
-/// How many words are kept with their stems.
-const STEMS_KEPT: usize = 2_048;
-
-thread_local! {
-    static STEMS: RefCell<HashMap<String, String>> = RefCell::default();
-}
 
 /// The mark that turns a digit into a keycap emoji.
 const KEYCAP: char = '\u{20E3}';
@@ -138,12 +131,11 @@ fn add_terms(unit: &Unit, terms: &mut String) {
 
 /// Hands over the units one at a time, so that indexing a long text never holds all of them.
 fn each_unit(text: &str, emit: &mut impl FnMut(Unit)) {
-    let stemmer = Stemmer::create(Algorithm::English);
     let mut chars = Vec::new();
     for chunk in normalised(text).split_whitespace() {
         chars.clear();
         chars.extend(chunk.chars());
-        read_chunk(&chars, &stemmer, emit);
+        read_chunk(&chars, emit);
     }
 }
 
@@ -156,13 +148,13 @@ fn normalised(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter(|c| !hint(c)).nfkc().collect())
 }
 
-fn read_chunk(chars: &[char], stemmer: &Stemmer, emit: &mut impl FnMut(Unit)) {
+fn read_chunk(chars: &[char], emit: &mut impl FnMut(Unit)) {
     let mut identifier = Identifier::default();
     let mut at = 0;
     while at < chars.len() {
         let c = chars[at];
         if is_cjk(c) {
-            identifier.emit("", stemmer, emit);
+            identifier.emit("", emit);
             let end = run_end(chars, at, is_cjk);
             emit_run(&chars[at..end], emit);
             at = end;
@@ -173,25 +165,25 @@ fn read_chunk(chars: &[char], stemmer: &Stemmer, emit: &mut impl FnMut(Unit)) {
             at = end;
             if let Some((name, length)) = symbol_after(&piece, &chars[end..]) {
                 // A language named next to something else (`C++17`, `C#/F#`) must be found by its name alone.
-                identifier.emit("", stemmer, emit);
-                identifier.push(&piece, stemmer);
-                identifier.emit(name, stemmer, emit);
+                identifier.emit("", emit);
+                identifier.push(&piece);
+                identifier.emit(name, emit);
                 at += length;
             } else {
-                identifier.push(&piece, stemmer);
+                identifier.push(&piece);
             }
         } else {
             match c {
                 '_' | '-' => {}
                 _ if is_apostrophe(c) => {}
-                '.' | '/' | '\\' | ':' | '@' => identifier.end_name(stemmer),
+                '.' | '/' | '\\' | ':' | '@' => identifier.end_name(),
                 // Brackets, operators and the like stand between identifiers, not in them.
-                _ => identifier.emit("", stemmer, emit),
+                _ => identifier.emit("", emit),
             }
             at += 1;
         }
     }
-    identifier.emit("", stemmer, emit);
+    identifier.emit("", emit);
 }
 
 /// The identifier being read: its parts, and those names of several parts in it that a path joins.
@@ -204,37 +196,37 @@ struct Identifier {
 }
 
 impl Identifier {
-    fn push(&mut self, piece: &[char], stemmer: &Stemmer) {
+    fn push(&mut self, piece: &[char]) {
         // Marks that stand on no letter fold to nothing.
         let folded = camel_parts(piece).into_iter().map(fold).filter(|text| !text.is_empty());
-        self.parts.extend(folded.map(|text| word(text, stemmer)));
+        self.parts.extend(folded.map(word));
     }
 
-    fn end_name(&mut self, stemmer: &Stemmer) {
+    fn end_name(&mut self) {
         let name = &self.parts[self.name_from..];
         if name.len() > 1 {
-            self.names.push(joined(name, "", stemmer));
+            self.names.push(joined(name, ""));
         }
         self.name_from = self.parts.len();
     }
 
-    fn emit(&mut self, symbol: &str, stemmer: &Stemmer, emit: &mut impl FnMut(Unit)) {
+    fn emit(&mut self, symbol: &str, emit: &mut impl FnMut(Unit)) {
         if self.name_from > 0 {
-            self.end_name(stemmer);
+            self.end_name();
         }
         let Self { parts, mut names, .. } = std::mem::take(self);
         if parts.is_empty() {
             return;
         }
-        let whole = (parts.len() > 1 || !symbol.is_empty()).then(|| joined(&parts, symbol, stemmer));
+        let whole = (parts.len() > 1 || !symbol.is_empty()).then(|| joined(&parts, symbol));
         names.retain(|name| Some(name) != whole.as_ref());
         emit(Unit::Word { parts, names, whole });
     }
 }
 
-fn joined(parts: &[Word], symbol: &str, stemmer: &Stemmer) -> Word {
+fn joined(parts: &[Word], symbol: &str) -> Word {
     let letters = parts.iter().flat_map(|part| part.text.chars()).chain(symbol.chars());
-    word(letters.take(MAX_TERM).collect(), stemmer)
+    word(letters.take(MAX_TERM).collect())
 }
 
 fn emit_run(run: &[char], emit: &mut impl FnMut(Unit)) {
@@ -341,26 +333,11 @@ fn fold(part: &[char]) -> String {
     folded
 }
 
-fn word(text: String, stemmer: &Stemmer) -> Word {
+fn word(text: String) -> Word {
     // The stemmer knows English words only; on names with digits and on other scripts it would guess.
     let english = text.bytes().all(|b| b.is_ascii_lowercase());
-    let stem = if english { stem(&text, stemmer) } else { text.clone() };
+    let stem = if english { stem(&text) } else { text.clone() };
     Word { text, stem }
-}
-
-/// The stem of a word. Stemming takes most of the time that a text takes, and most words are of the few that are common.
-fn stem(text: &str, stemmer: &Stemmer) -> String {
-    STEMS.with_borrow_mut(|known| {
-        if let Some(stem) = known.get(text) {
-            return stem.clone();
-        }
-        if known.len() >= STEMS_KEPT {
-            known.clear();
-        }
-        let stem = stemmer.stem(text).into_owned();
-        known.insert(text.to_owned(), stem.clone());
-        stem
-    })
 }
 
 fn run_end(chars: &[char], start: usize, belongs: fn(char) -> bool) -> usize {

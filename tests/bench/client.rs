@@ -96,8 +96,8 @@ impl Client {
     }
 
     /// Calls a tool, which must succeed: how long it took, and the fields of the reply.
-    pub fn call(&mut self, tool: &str, arguments: Value) -> (Duration, Value) {
-        let (took, answer) = self.ask("tools/call", call(tool, arguments));
+    pub fn call(&mut self, name: &str, arguments: Value) -> (Duration, Value) {
+        let (took, answer) = self.ask("tools/call", call(name, arguments));
         (took, fields(answer))
     }
 
@@ -111,13 +111,13 @@ impl Client {
     }
 
     /// Sends all calls before the first answer is read, and says how long it took until the last one was.
-    pub fn pipelined(&mut self, tool: &str, arguments: impl IntoIterator<Item = Value>) -> Duration {
+    pub fn pipelined(&mut self, name: &str, arguments: impl IntoIterator<Item = Value>) -> Duration {
         let mut requests = Vec::new();
         let mut count = 0;
         for arguments in arguments {
             self.requests += 1;
             count += 1;
-            requests.extend(request(self.requests, "tools/call", call(tool, arguments)));
+            requests.extend(request(self.requests, "tools/call", call(name, arguments)));
         }
         let mut input = self.input.take().expect("an input");
         let start = Instant::now();

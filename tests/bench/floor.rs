@@ -177,8 +177,8 @@ fn counts(tx: &Transaction<'_>) {
     rows(tx, "SELECT queued_count, completed_count FROM sessions", ());
 }
 
-fn queue(tx: &Transaction<'_>, most: usize) {
-    rows(tx, "SELECT id, goal FROM plans WHERE status = 'queued' ORDER BY queue_position LIMIT ?1", [most as i64]);
+fn queue(tx: &Transaction<'_>, most: i64) {
+    rows(tx, "SELECT id, goal FROM plans WHERE status = 'queued' ORDER BY queue_position LIMIT ?1", [most]);
 }
 
 fn set_text(tx: &Transaction<'_>, id: &str, plan: &Plan, notes: &str) {

@@ -46,12 +46,12 @@ fn open(client: &mut Client, name: &str, completed: &[Plan], queued: &[Plan]) ->
         )
         .expect("a statement");
     let completed = completed.iter().map(|plan| (plan, "completed"));
-    for (at, (plan, status)) in completed.chain(queued.iter().map(|plan| (plan, "queued"))).enumerate() {
+    for (at, (plan, status)) in (0_u32..).zip(completed.chain(queued.iter().map(|plan| (plan, "queued")))) {
         // Not in their order, as drawn ones are not.
-        let id = format!("{:08x}", (at as u32).wrapping_mul(0x9e37_79b1));
+        let id = format!("{:08x}", at.wrapping_mul(0x9e37_79b1));
         let done = status == "completed";
         let values = (
-            (&id, name, status, (!done).then_some(at as i64)),
+            (&id, name, status, (!done).then_some(at)),
             (&plan.goal, &plan.context, &plan.inputs, &plan.outputs, &plan.approach, &plan.success_criteria),
             done.then_some(&plan.outcome),
         );

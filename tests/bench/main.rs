@@ -18,6 +18,9 @@ mod floor;
 mod history;
 mod process;
 mod report;
+#[expect(unused_imports, reason = "those of its tests")]
+#[path = "../../src/store/stems.rs"]
+mod stems;
 #[expect(dead_code, unused_imports, reason = "the program's own, of which the floor needs a part")]
 #[path = "../../src/store/words.rs"]
 mod words;
