@@ -491,6 +491,27 @@ mod tests {
     }
 
     #[test]
+    fn closing_a_session_is_no_use_of_it() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions = sessions(root.path(), &["a-a-a", "b-b-b", "c-c-c"]);
+        let plan = crate::plan::Plan::default();
+        let mut names = Vec::new();
+        for hours in 1..=3 {
+            let name = sessions.create(None).unwrap();
+            sessions.store(&name).unwrap().lock().add(&plan, crate::plan::Position::Back, None).unwrap();
+            mark_use(&sessions.path(&name), SystemTime::now() - Duration::from_secs(hours * 3_600));
+            names.push(name);
+        }
+        let database = |name| fs::metadata(sessions.path(name).join(schema::FILE_NAME)).unwrap().modified().unwrap();
+        for name in names.iter().rev() {
+            let before = database(name);
+            sessions.give_up(name);
+            assert!(database(name) > before, "its log is written back");
+        }
+        assert_eq!(sessions.by_last_use().unwrap(), names);
+    }
+
+    #[test]
     fn an_empty_log_is_no_use_of_a_session() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a", "b-b-b"]);

@@ -1,6 +1,7 @@
 //! What the tests of the storage share: a session in a temporary folder, its plan files in memory or on disk.
 
 mod audit;
+mod flat;
 mod migrations;
 mod recovery;
 mod safety;

@@ -58,6 +58,24 @@ fn calls_that_are_in_flight_when_the_input_ends_are_answered() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_signal_among_many_calls_ends_the_server_soon_and_what_it_did_is_answered() {
+    let world = World::new();
+    let mut client = world.client();
+    let session = client.create("t");
+    let sent: Vec<u64> = (0..900).map(|_| client.send_call("queue_add", plan("goal"))).collect();
+    client.reply(sent[0]);
+    let now = Instant::now();
+    signal(client.process_id(), "-TERM");
+    let answered = 1 + sent[1..].iter().take_while(|id| client.last_result(**id).is_some()).count();
+    assert_ends(&mut client, now);
+    let resumed = world.client().ok("session_resume", json!({ "session_name": session }));
+    let added = resumed.fields["queue_length"].as_u64().unwrap();
+    // One may be under way when the time is over.
+    assert!((answered as u64..=answered as u64 + 1).contains(&added), "{added} added, {answered} answered");
+}
+
 #[test]
 fn calls_that_wait_for_a_busy_database_are_answered_when_the_input_ends() {
     let world = World::new();

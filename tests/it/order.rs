@@ -199,3 +199,26 @@ fn more_calls_than_may_be_under_way_are_all_made() {
         assert_eq!(client.reply(id).fields["queue_length"], 1);
     }
 }
+
+#[test]
+fn answers_and_pings_come_between_calls_that_are_sent_without_waiting() {
+    let world = World::new();
+    let mut client = world.client();
+    client.create("t");
+    let mut calls: VecDeque<u64> = (0..400).map(|_| client.send_call("queue_add", plan("goal"))).collect();
+    let ping = client.send("ping", json!({}));
+    let mut before = 0;
+    loop {
+        let id = serde_json::from_str::<serde_json::Value>(&client.line()).unwrap()["id"].as_u64().unwrap();
+        if id == ping {
+            break;
+        }
+        assert_eq!(Some(id), calls.pop_front());
+        before += 1;
+    }
+    // The ping waits for no call but the one under way when it is read, and those before it may be answered first.
+    assert!(before < 300, "{before} calls were answered before the ping");
+    for id in calls {
+        client.reply(id);
+    }
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use crate::calls::tools_that_change_a_session;
-use crate::harness::{Client, STATELESS, World, error, plan};
+use crate::harness::{Client, STATELESS, World, error, failure, plan};
 
 fn goal_at_front(client: &mut Client) -> String {
     client.ok("admin_state", json!({})).fields["queue"][0]["goal"].as_str().unwrap().to_owned()
@@ -78,6 +78,31 @@ fn in_the_stateless_era_a_change_must_say_which_of_two_sessions_it_means() {
     client.ok("plan_complete", json!({ "session_name": first, "outcome": "o" }));
     client.ok("admin_state", json!({ "session_name": second }));
     assert_eq!(client.ok("queue_pull", json!({})).str("goal"), "in the second");
+}
+
+#[test]
+fn a_session_that_cannot_be_looked_at_yet_does_not_count_as_finished() {
+    let world = World::new();
+    let mut client = world.server().protocol(STATELESS).start();
+    let first = client.create("first");
+    // As many as stay open at once, so that the first one is closed.
+    for _ in 0..32 {
+        let name = client.create("done with");
+        let mut arguments = plan("goal");
+        arguments["session_name"] = json!(name);
+        client.ok("queue_add", arguments);
+        client.ok("queue_pull", json!({ "session_name": name }));
+        client.ok("plan_complete", json!({ "session_name": name, "outcome": "o" }));
+    }
+    let second = client.create("second");
+    let busy = rusqlite::Connection::open(world.database(&first)).unwrap();
+    busy.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+    let call = client.send_call("queue_add", plan("whose?"));
+    // It waits, and holds up nothing else.
+    assert_eq!(client.request("tools/list", json!({}))["error"], json!(null));
+    drop(busy);
+    let refused = failure(&client.result(call));
+    assert!(refused.starts_with(&format!("[Session: {second}] Error: VALIDATION_ERROR\n\n")), "{refused}");
 }
 
 #[test]
