@@ -12,7 +12,7 @@ use super::report::{Budget, Figure, Samples, Unit};
 
 const QUEUED: usize = 10;
 
-/// Each call beside what it could not do without, one of each by turns.
+/// Each call beside what it could not do without, one of each by turns: the disk is the same for both then.
 pub fn ordinary(depth: &Depth) -> Vec<Figure> {
     let root = folder();
     let mut corpus = Corpus::of(depth.rounds);
