@@ -25,7 +25,7 @@ mod turns;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -70,6 +70,8 @@ pub struct Server {
     clients: Clients,
     /// How many brief calls are still to follow on one that was not.
     wary: AtomicU32,
+    /// Whether a call has been made here since anything else was.
+    held_up: Arc<AtomicBool>,
 }
 
 /// How many clients the process serves.
@@ -90,6 +92,7 @@ impl Server {
             connection: Arc::new(Mutex::new(connection)),
             clients,
             wary: AtomicU32::new(0),
+            held_up: Arc::default(),
         }
     }
 
@@ -108,13 +111,12 @@ impl Server {
     ) -> Result<R, ErrorData> {
         let made = Instant::now();
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
-        let mut turn = match route.is_about_session().then(|| connection.session(named)).flatten() {
+        let turn = match route.is_about_session().then(|| connection.session(named)).flatten() {
             Some(session) => Some(self.offer.turns.next(session).await),
             None => None,
         };
         let here = self.clients == Clients::One && turn.is_some() && self.wary.load(Ordering::Relaxed) == 0;
-        if here {
-            // Between two calls there is time for all else: answers, the end of input, a cancellation.
+        if here && self.held_up.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }
         if context.ct.is_cancelled() {
@@ -126,7 +128,10 @@ impl Server {
             let done = Sessions::in_haste(|| catch_unwind(guarded)).map_err(|_panic| call::broken())?;
             if let Some(done) = done {
                 self.note(begun);
-                turn.take().into_iter().for_each(|turn| turn.end(None));
+                self.held_up_others();
+                if let Some(turn) = turn {
+                    turn.end(None);
+                }
                 return Ok(done);
             }
         }
@@ -144,6 +149,17 @@ impl Server {
         let done = done.await;
         self.note(begun);
         done.map_err(|fault| tracing::error!(%fault, "a call did not end")).ok().flatten().ok_or_else(call::broken)
+    }
+
+    /// Notes that a call was made here, during which nothing else was done. The next one leaves time for that first: for
+    /// answers, the end of input, a cancellation.
+    fn held_up_others(&self) {
+        self.held_up.store(true, Ordering::Relaxed);
+        let held_up = Arc::clone(&self.held_up);
+        tokio::spawn(async move {
+            tokio::task::yield_now().await;
+            held_up.store(false, Ordering::Relaxed);
+        });
     }
 
     /// Notes how long a call took that began then.

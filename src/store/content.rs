@@ -3,9 +3,8 @@
 //! Owns the reading of a plan file beside its row, and what becomes of a change that has not got from the row into the
 //! file. Changes no row.
 
-use rusqlite::Transaction;
-
 use super::rows::unfinished;
+use super::transaction::Transaction;
 use crate::error::Error;
 use crate::files::PlanFiles;
 use crate::plan::{Plan, PlanId};

@@ -144,9 +144,8 @@ pub fn search(db: &Connection, query: &str, most: usize) -> Result<Found, Error>
         places.retain(|other| other.number != place.number);
         places.insert(0, place);
     }
-    for place in places.iter().take(most) {
-        found.matches.extend(matched(db, place)?);
-    }
+    places.truncate(most);
+    found.matches = matches(db, &places)?;
     Ok(found)
 }
 
@@ -165,13 +164,19 @@ fn named_plan(db: &Connection, query: &str) -> Result<Option<Place>, Error> {
         .optional()?)
 }
 
-/// The completed plan at a place. None where the index names one that is not there, as only a damaged session does.
-fn matched(db: &Connection, place: &Place) -> Result<Option<Match>, Error> {
+/// The completed plans at these places. One is left out where the index names a plan that is not there, as only that of a
+/// damaged session does.
+fn matches(db: &Connection, places: &[Place]) -> Result<Vec<Match>, Error> {
     let mut statement = db.prepare_cached("SELECT id, goal, outcome FROM plans WHERE history_no = ?1")?;
-    let mut rows = statement.query([place.number])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let outcome = row.get::<_, Option<String>>(2)?.unwrap_or_default();
-    Ok(Some(Match { id: stored_id(row, 0)?, goal: row.get(1)?, outcome, score: place.score }))
+    let mut matches = Vec::with_capacity(places.len());
+    for Place { number, score } in places {
+        let mut rows = statement.query([number])?;
+        if let Some(row) = rows.next()? {
+            let outcome = row.get::<_, Option<String>>(2)?.unwrap_or_default();
+            matches.push(Match { id: stored_id(row, 0)?, goal: row.get(1)?, outcome, score: *score });
+        }
+    }
+    Ok(matches)
 }
 
 /// Adds the places of the best matches of an expression until there are `most`, best first and of equals the newer first,

@@ -20,6 +20,7 @@ mod spelling;
 mod stems;
 #[cfg(test)]
 mod tests;
+mod transaction;
 pub mod waiting;
 mod words;
 
@@ -27,7 +28,7 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 
 pub use audit::{Audit, FileList, Invariant};
 pub use history::{Found, Remembered};
@@ -44,6 +45,7 @@ use crate::steps::step;
 use content::{Content, read_back, text_for_reading};
 use recovery::Recovered;
 use rows::{active, active_id, counts, front, place, queue, record, row_of, set_text};
+use transaction::Transaction;
 use waiting::Place;
 
 /// How many queued plans a reply lists.
@@ -236,7 +238,7 @@ impl SessionStore {
     ///
     /// `DATABASE_ERROR`.
     pub fn state(&mut self) -> Result<State, Error> {
-        let tx = self.db.transaction()?;
+        let tx = Transaction::view(&mut self.db)?;
         let task_description =
             tx.prepare_cached("SELECT task_description FROM sessions")?.query_row((), |row| row.get(0))?;
         let active = active(&tx)?.map(|(id, stored)| ActivePlan { path: self.files.path(&id), id, stored });
@@ -254,7 +256,7 @@ impl SessionStore {
     ///
     /// `DATABASE_ERROR`; never for the text of the query.
     pub fn search(&mut self, query: &str, most: usize) -> Result<Found, Error> {
-        let view = self.db.transaction()?;
+        let view = Transaction::view(&mut self.db)?;
         history::search(&view, query, most)
     }
 
@@ -292,7 +294,7 @@ impl SessionStore {
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR` where the checks cannot be made.
     pub fn audit(&mut self) -> Result<Audit, Error> {
         waiting::takes_long()?;
-        let view = self.db.transaction()?;
+        let view = Transaction::view(&mut self.db)?;
         let audit = audit::audit(&view, self.files.as_ref())?;
         // A spoiled page stays in memory after it was mended on disk.
         self.untidy |= !audit.holds(Invariant::SoundDatabase);
@@ -338,7 +340,7 @@ struct Change<'a> {
 
 impl Change<'_> {
     fn commit(self) -> Result<(), Error> {
-        commit(self.tx)
+        step("commit", || self.tx.commit())
     }
 }
 
@@ -355,14 +357,10 @@ fn begin(db: &mut Connection) -> Result<Change<'_>, Error> {
         Some(folder) => waiting::stand_in_line(folder)?,
         None => None,
     };
-    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let tx = Transaction::change(db)?;
     // Another process may have come with a later version since the session was opened.
     schema::check_version(&tx)?;
     Ok(Change { tx, _place: place })
-}
-
-fn commit(tx: Transaction<'_>) -> Result<(), Error> {
-    Ok(step("commit", || tx.commit())?)
 }
 
 /// An identifier that no plan of the session has, and no file in its folder.

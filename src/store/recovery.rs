@@ -5,12 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 
 use super::audit::{open_plans, plan_files};
 use super::begin;
 use super::content::{Content, content_of, says};
 use super::rows::{record, row_of, unfinished};
+use super::transaction::Transaction;
 use crate::error::Error;
 use crate::files::{Entry, Leftover, PlanFiles};
 use crate::plan::PlanId;

@@ -3,9 +3,10 @@
 //! Owns the SQL that several transitions share, and how a row becomes a plan. Decides nothing: what may follow what is for
 //! the transitions to say.
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::schema::count;
+use super::transaction::Transaction;
 use crate::error::{DatabaseFault, Error};
 use crate::files::{Leftover, Staged};
 use crate::plan::{Plan, PlanId, Position, Status, clip};

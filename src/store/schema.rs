@@ -72,7 +72,7 @@ pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     migrate(&tx, folder, 0)?;
     tx.execute("INSERT INTO sessions (name, task_description) VALUES (?1, ?2)", (name.as_str(), task))?;
-    super::commit(tx)?;
+    step("commit", || tx.commit())?;
     set_journal(&db)?;
     step("close database", || db.close().map_err(|(_, error)| error))?;
     sync_folder(folder).map_err(io)
@@ -103,7 +103,7 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
             tracing::info!(session = %name, from, to = latest(), "migrating a session");
             migrate(&tx, path.parent().unwrap_or(path), from)?;
         }
-        super::commit(tx)?;
+        step("commit", || tx.commit())?;
     }
     Ok(db)
 }

@@ -72,8 +72,8 @@ fn a_signal_among_many_calls_ends_the_server_soon_and_what_it_did_is_answered() 
     assert_ends(&mut client, now);
     let resumed = world.client().ok("session_resume", json!({ "session_name": session }));
     let added = resumed.fields["queue_length"].as_u64().unwrap();
-    // One may be under way when the time is over.
-    assert!((answered as u64..=answered as u64 + 1).contains(&added), "{added} added, {answered} answered");
+    // When the time is over, one may be done and not answered yet, and the next one under way.
+    assert!((answered as u64..=answered as u64 + 2).contains(&added), "{added} added, {answered} answered");
 }
 
 #[test]
