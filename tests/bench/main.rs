@@ -106,6 +106,7 @@ const ONCE: Depth = Depth {
 struct Options {
     /// Whether cargo runs it as a benchmark, rather than as a test.
     bench: bool,
+    help: bool,
     json: Option<String>,
     groups: Vec<String>,
 }
@@ -116,6 +117,7 @@ impl Options {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--bench" => options.bench = true,
+                "--help" => options.help = true,
                 "--json" => options.json = Some(arguments.next().ok_or("--json takes a file")?),
                 _ => options.groups.push(argument),
             }
@@ -138,6 +140,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if options.help {
+        let _ = write!(io::stdout(), "{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let depth = if options.bench { FULL } else { ONCE };
     let wanted = |name: &str| options.groups.is_empty() || options.groups.iter().any(|group| group == name);
     let groups: Vec<Group> = GROUPS.into_iter().filter(|(name, _)| wanted(name)).collect();
