@@ -156,7 +156,11 @@ fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "measuring {name}");
         report.0.extend(measure(&depth));
     }
-    let _ = write!(io::stdout(), "\n{report}");
+    if depth.judged {
+        let _ = write!(io::stdout(), "\n{report}");
+    } else {
+        let _ = writeln!(io::stdout(), "{} figures can be measured", report.0.len());
+    }
     if let Some(file) = &options.json {
         fs::write(file, format!("{:#}\n", report.json())).expect("the file for the figures can be written");
     }
