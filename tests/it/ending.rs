@@ -209,3 +209,17 @@ fn a_call_that_never_ends_keeps_no_server() {
         assert_ends(&mut client, now);
     }
 }
+
+#[cfg(all(unix, debug_assertions))]
+#[test]
+fn a_call_that_holds_up_all_others_does_not_hold_up_a_signal() {
+    let world = World::new();
+    let mut client = world.client();
+    client.create("t");
+    client.send("tools/call", json!({ "name": "hang_here" }));
+    // It is not answered, since nothing else is done where requests are taken up.
+    client.send("ping", json!({}));
+    let now = Instant::now();
+    signal(client.process_id(), "-TERM");
+    assert_ends(&mut client, now);
+}
