@@ -1,4 +1,4 @@
-//! The configuration: environment variables named `NINEPLAN_*`.
+//! The configuration: environment variables named `NINEPLAN_*`, and those by which a client says where it works.
 //!
 //! Owns their names, defaults and allowed values. A pure function of a look-up, so that a test needs no environment; this
 //! is the only module that reads the real one.
@@ -24,6 +24,12 @@ pub struct Config {
     pub transport: Transport,
     /// What the names of the tools begin with.
     pub tool_prefix: String,
+    /// The folder of the project that the client works on, as it says; absolute.
+    pub project: Option<PathBuf>,
+    /// The folder that the process was started in.
+    pub current: Option<PathBuf>,
+    /// The id that the client has for the conversation.
+    pub conversation: Option<String>,
     /// Whether a terminal may be written to in colour: `NO_COLOR` is unset or empty (<https://no-color.org>).
     pub colour: bool,
 }
@@ -64,19 +70,20 @@ pub struct Places {
 }
 
 impl Config {
-    /// Reads the environment of the process.
+    /// Reads the environment of the process, in which some variables may have been given other values.
     ///
     /// # Errors
     ///
     /// The first variable whose value is not allowed.
-    pub fn from_env() -> Result<Self, BadVariable> {
+    pub fn from_env(given: &[(String, String)]) -> Result<Self, BadVariable> {
         let base = directories::BaseDirs::new();
         let places = Places {
             home: base.as_ref().map(|base| base.home_dir().to_owned()),
             data: base.as_ref().map(|base| base.data_local_dir().to_owned()),
             current: env::current_dir().ok(),
         };
-        Self::read(|name| env::var_os(name), &places)
+        let given = |name: &str| given.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.into());
+        Self::read(|name| given(name).or_else(|| env::var_os(name)), &places)
     }
 
     /// Reads the configuration from a look-up of variables.
@@ -95,8 +102,16 @@ impl Config {
         let transport = transport(value("NINEPLAN_TRANSPORT"), endpoint)?;
         let tool_prefix = tool_prefix(value("NINEPLAN_TOOL_PREFIX"))?;
         toolsets(value("NINEPLAN_TOOLSETS"))?;
+        // Claude Code says so to the servers and hooks that it starts.
+        let project = value("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+        let project = match &places.current {
+            Some(current) => project.map(|project| current.join(project)),
+            None => project.filter(|project| project.is_absolute()),
+        };
+        let current = places.current.clone();
+        let conversation = value("CLAUDE_CODE_SESSION_ID").map(|id| id.to_string_lossy().into_owned());
         let colour = lookup("NO_COLOR").is_none_or(|value| value.is_empty());
-        Ok(Self { sessions_root, log_level, transport, tool_prefix, colour })
+        Ok(Self { sessions_root, log_level, transport, tool_prefix, project, current, conversation, colour })
     }
 }
 
@@ -218,6 +233,9 @@ mod tests {
             log_level: LogLevel::Info,
             transport: Transport::Stdio,
             tool_prefix: "9plan_".into(),
+            project: None,
+            current: Some("/project".into()),
+            conversation: None,
             colour: true,
         }
     }
@@ -233,6 +251,8 @@ mod tests {
             "NINEPLAN_HTTP_TOKEN",
             "NINEPLAN_TOOL_PREFIX",
             "NINEPLAN_TOOLSETS",
+            "CLAUDE_PROJECT_DIR",
+            "CLAUDE_CODE_SESSION_ID",
         ];
         assert_eq!(read(&[]), Ok(defaults()));
         assert_eq!(read(&names.map(|name| (name, ""))), Ok(defaults()));
@@ -247,6 +267,8 @@ mod tests {
             ("NINEPLAN_TRANSPORT", "stdio"),
             ("NINEPLAN_TOOL_PREFIX", "nineplan_"),
             ("NINEPLAN_TOOLSETS", "core"),
+            ("CLAUDE_PROJECT_DIR", "app"),
+            ("CLAUDE_CODE_SESSION_ID", "c-1"),
             ("NO_COLOR", "1"),
         ]);
         let expected = Config {
@@ -254,6 +276,9 @@ mod tests {
             log_level: LogLevel::Debug,
             transport: Transport::Stdio,
             tool_prefix: "nineplan_".into(),
+            project: Some("/project/app".into()),
+            current: Some("/project".into()),
+            conversation: Some("c-1".into()),
             colour: false,
         };
         assert_eq!(config, Ok(expected));

@@ -24,28 +24,32 @@ mod config;
 mod demo;
 mod error;
 mod files;
+mod hook;
 mod ids;
 mod logging;
 mod plan;
 mod plan_text;
 mod server;
 mod sessions;
+mod setup;
 mod show;
 mod steps;
 mod store;
 mod tools;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
 
 use cli::{Cli, Command};
-use config::{Config, Transport};
+use config::{Config, LogLevel, Transport};
 use files::DiskPlanFiles;
+use hook::Hook;
 use ids::RandomIds;
-use sessions::Sessions;
+use sessions::{Place, Sessions};
 
 /// What is said to a person who starts the server by hand.
 const WAITING: &str = "\
@@ -55,38 +59,70 @@ An MCP client starts it by itself once it is told to, for example so:
 `9plan demo` shows a session without a client; `9plan --help` says more.
 Ctrl-D or Ctrl-C ends it.";
 
+/// The exit code of a failure.
+const FAILURE: u8 = 1;
+
 /// The exit code for a wrong use of the program, as clap has it too.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    let config = match Config::from_env() {
-        Ok(config) => config,
-        Err(bad) => return fail(&bad.to_string(), USAGE),
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        // Clients take the code for wrong usage as a word to stop what they are doing.
+        Err(fault) if fault.use_stderr() && std::env::args().nth(1).is_some_and(|word| word == "hook") => {
+            say(&fault.to_string());
+            return ExitCode::SUCCESS;
+        }
+        Err(fault) => fault.exit(),
     };
-    if let Some(Command::Demo) = command {
-        return match demo::run(config.colour) {
-            Ok(()) => ExitCode::SUCCESS,
-            // Whoever reads has seen enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
-            Err(error) => fail(&error.to_string(), 1),
-        };
+    match command {
+        None => configured(serve),
+        Some(Command::Demo) => configured(|config| ended(demo::run(config.colour))),
+        Some(Command::Show { session, plan }) => configured(|config| {
+            let root = config.sessions_root.clone();
+            match show::run(&sessions(config.sessions_root), &session, plan.as_deref()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => fail(&format!("{error}\nSessions are looked for in {}.", root.display()), FAILURE),
+            }
+        }),
+        Some(Command::Hook(call)) => answer(call),
+        Some(Command::Completions { shell }) => ended(cli::complete(shell)),
     }
-    let root = config.sessions_root.clone();
-    let sessions =
-        Sessions::new(config.sessions_root, Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)));
-    if let Some(Command::Show { session, plan }) = command {
-        return match show::run(&sessions, &session, plan.as_deref()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&format!("{error}\nSessions are looked for in {}.", root.display()), 1),
-        };
+}
+
+/// Does something that depends on the configuration.
+fn configured(work: impl FnOnce(Config) -> ExitCode) -> ExitCode {
+    match Config::from_env(&[]) {
+        Ok(config) => work(config),
+        Err(bad) => fail(&bad.to_string(), USAGE),
     }
+}
+
+fn sessions(root: PathBuf) -> Sessions {
+    Sessions::new(root, Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)))
+}
+
+/// How a command ends that prints.
+fn ended(result: io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        Err(error) => fail(&error.to_string(), FAILURE),
+    }
+}
+
+fn serve(config: Config) -> ExitCode {
     let logging = match logging::start(config.log_level, config.colour) {
         Ok(logging) => logging,
-        Err(error) => return fail(&format!("the log cannot be written: {error}"), 1),
+        Err(error) => return fail(&format!("the log cannot be written: {error}"), FAILURE),
     };
-    let sessions = Arc::new(sessions);
-    let offer = Arc::new(server::Offer::new(Arc::clone(&sessions), config.tool_prefix));
+    let sessions = Arc::new(sessions(config.sessions_root));
+    // Where the clients of a server over HTTP work, nobody knows.
+    let folder = config.project.as_deref().or(config.current.as_deref());
+    let place =
+        (config.transport == Transport::Stdio).then(|| Place::new(folder, config.conversation.as_deref()));
+    let offer = Arc::new(server::Offer::new(Arc::clone(&sessions), config.tool_prefix, place));
     let served = match config.transport {
         Transport::Stdio => {
             if io::stdin().is_terminal() {
@@ -103,6 +139,25 @@ fn main() -> ExitCode {
     drop(logging);
     // Not by returning: a thread that waits for standard input would be waited for.
     std::process::exit(i32::from(served.is_err()))
+}
+
+/// Answers a hook, which succeeds whatever happens.
+fn answer(call: cli::Hook) -> ExitCode {
+    let answered = Config::from_env(&call.variables).map_err(|bad| bad.to_string()).and_then(|config| {
+        let _logging = logging::start(LogLevel::Warn, config.colour);
+        hook::run(Hook {
+            moment: call.moment,
+            sessions: sessions(config.sessions_root),
+            project: config.project,
+            current: config.current,
+            prefix: config.tool_prefix,
+        })
+    });
+    if let Err(fault) = answered {
+        say(&format!("9plan: hook {}: {fault}", call.moment.name()));
+    }
+    // As above.
+    std::process::exit(0)
 }
 
 fn fail(message: &str, code: u8) -> ExitCode {

@@ -199,6 +199,15 @@ pub fn clip(text: &str, most: usize) -> String {
     format!("{}…", text[..end].trim_end())
 }
 
+/// The text cut to at most `most` characters, the last one `…` where something was left out.
+pub fn cut(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// How many bytes of `text` take at most `most` bytes inside a JSON string; always a character boundary.
 pub fn fitting(text: &str, most: usize) -> usize {
     // Most texts are short.
@@ -273,5 +282,12 @@ mod tests {
         assert_eq!(clip("\"\"\"\"", 8), "\"\"\"\"");
         assert_eq!(clip("\"\"\"\"", 7), "\"\"…");
         assert_eq!(clip("ééé", 5), "é…");
+    }
+
+    #[test]
+    fn cut_counts_characters() {
+        assert_eq!(cut("ééé", 3), "ééé");
+        assert_eq!(cut("é éé", 3), "é…");
+        assert_eq!(cut("", 0), "");
     }
 }

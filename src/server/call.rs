@@ -156,7 +156,7 @@ mod tests {
     fn connection(root: &Path) -> Connection {
         let sessions =
             Sessions::new(root.join("sessions"), Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)));
-        Connection::new(Arc::new(sessions), "9plan_".to_owned())
+        Connection::new(Arc::new(sessions), "9plan_".to_owned(), None)
     }
 
     const CALLER: Caller = Caller { unnamed: Unnamed::Current, client: None, named: None };

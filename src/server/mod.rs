@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult, ListToolsResult, MetaObject,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult, ListToolsResult, MetaObject,
     PaginatedRequestParams, ServerConfig,
 };
 use rmcp::service::RequestContext;
@@ -86,7 +86,7 @@ pub enum Clients {
 impl Server {
     /// The server of a client that has just connected.
     pub fn new(offer: &Arc<Offer>, clients: Clients) -> Self {
-        let connection = Connection::new(Arc::clone(&offer.sessions), offer.prefix.clone());
+        let connection = Connection::new(Arc::clone(&offer.sessions), offer.prefix.clone(), offer.place.clone());
         Self {
             offer: Arc::clone(offer),
             connection: Arc::new(Mutex::new(connection)),
@@ -243,10 +243,17 @@ impl ServerHandler for Server {
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let result = self.negotiate_initialize(&request)?;
+        let mut result = self.negotiate_initialize(&request)?;
+        result.instructions = Some(self.offer.instructions());
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
         Ok(result)
+    }
+
+    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let mut config = self.get_info();
+        config.instructions = Some(self.offer.instructions());
+        Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), config))
     }
 
     async fn list_tools(

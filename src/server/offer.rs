@@ -15,11 +15,15 @@ use super::routes::{self, Route, with_prefix};
 use super::turns::Turns;
 use super::{echo, invalid};
 use crate::plan::clip;
-use crate::sessions::Sessions;
+use crate::sessions::{Place, Sessions};
+use crate::tools::reminder::Names;
 
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 const BOOTSTRAP: &str = include_str!("bootstrap.md");
 const BOOTSTRAP_NAME: &str = "bootstrap";
+
+/// The most characters that the instructions have.
+const MOST_INSTRUCTIONS: usize = 2_000;
 
 /// The most bytes of JSON that the prompt repeats of a task; it says what to do where the task looks cut.
 const PROMPT_TASK: usize = 50_000;
@@ -30,39 +34,53 @@ pub struct Offer {
     pub turns: Turns,
     /// What the names of the tools begin with.
     pub prefix: String,
-    /// What a client is told of the server when it connects.
+    /// Where the client works, if there is only one.
+    pub place: Option<Place>,
+    /// What a client is told of the server when it connects, [`Self::instructions`] aside.
     pub config: ServerConfig,
     /// The same in short, for the results of the revisions in which nobody connects.
     pub meta: MetaObject,
     /// The definition of the one prompt.
     pub prompt: Prompt,
     routes: Vec<Arc<Route>>,
+    instructions: String,
     bootstrap: String,
 }
 
 impl Offer {
-    /// The tools over `sessions`, their names beginning with `prefix`.
-    pub fn new(sessions: Arc<Sessions>, prefix: String) -> Self {
+    /// The tools over `sessions`, their names beginning with `prefix`, for a client that works at `place` or, without one,
+    /// for many.
+    pub fn new(sessions: Arc<Sessions>, prefix: String, place: Option<Place>) -> Self {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().build();
         let server = Implementation::new("9plan", env!("CARGO_PKG_VERSION")).with_title("9plan");
         let mut meta = MetaObject::new();
         meta.0.insert("io.modelcontextprotocol/serverInfo".to_owned(), json!(server));
-        let config = ServerConfig::new(capabilities)
-            .with_server_info(server)
-            .with_instructions(with_prefix(INSTRUCTIONS, &prefix));
+        let config = ServerConfig::new(capabilities).with_server_info(server);
         let task = PromptArgument::new("task").with_description("What to plan").with_required(false);
         let purpose = "Set up a session: clarify the task, break it into plans, queue them, start";
         let prompt = Prompt::new(BOOTSTRAP_NAME, Some(purpose), Some(vec![task]));
         Self {
             sessions,
             turns: Turns::default(),
+            place,
             config,
             meta,
             prompt: prompt.with_title("Plan a task with 9plan"),
             routes: routes::core(&prefix).into_iter().map(Arc::new).collect(),
+            instructions: with_prefix(INSTRUCTIONS, &prefix),
             bootstrap: with_prefix(BOOTSTRAP, &prefix),
             prefix,
         }
+    }
+
+    /// The instructions as they are now: the last line names the session that is unfinished where the client works, if one is.
+    pub fn instructions(&self) -> String {
+        let folder = self.place.as_ref().and_then(|place| place.folder.as_ref());
+        // Whoever connects is not to wait.
+        let found = folder.and_then(|folder| Sessions::briefly(|| self.sessions.unfinished(folder, &[])));
+        let Some((name, summary)) = found else { return self.instructions.clone() };
+        let room = MOST_INSTRUCTIONS.saturating_sub(self.instructions.chars().count() + 2);
+        format!("{}\n\n{}", self.instructions, Names { prefix: &self.prefix }.line(&name, &summary, room))
     }
 
     /// The definitions of the tools, in the order in which clients list them.

@@ -5,6 +5,7 @@
 
 mod folders;
 mod open;
+mod places;
 
 use std::fs::{self, File};
 use std::io;
@@ -17,19 +18,23 @@ use folders::{
 };
 pub use open::SharedStore;
 use open::{Open, OpenSessions, is_idle};
+pub use places::Place;
 
 use crate::error::{Error, MissingSession};
 use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
 use crate::ids::IdGenerator;
 use crate::plan::SessionName;
 use crate::steps::step;
-use crate::store::{SessionStore, Summary, schema, waiting};
+use crate::store::{Binding, SessionStore, SessionView, Summary, schema, waiting};
 
 /// How many sessions an error names.
 const SUGGESTED: usize = 5;
 
 /// How many edits a mistyped session name may be away from one that is suggested; or two of its words are right.
 const CLOSE: usize = 4;
+
+/// The empty file in a session's folder that says that nobody has asked for it since a compaction.
+const COMPACTED: &str = ".compacted";
 
 /// How long closing them may take when the process ends.
 const LAST_CLOSES: Duration = Duration::from_millis(150);
@@ -70,12 +75,13 @@ impl Sessions {
         self.path(name).is_dir()
     }
 
-    /// Makes a session under a name that no other process can have taken.
+    /// Makes a session under a name that no other process can have taken, bound to the place where it is made, if that is
+    /// known.
     ///
     /// # Errors
     ///
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
-    pub fn create(&self, task: Option<&str>) -> Result<SessionName, Error> {
+    pub fn create(&self, task: Option<&str>, place: Option<&Place>) -> Result<SessionName, Error> {
         waiting::takes_long()?;
         private_folders(&self.root).map_err(|error| Error::file("make", &self.root, &error))?;
         // As long as anybody makes a session, nobody takes it for one that was left unfinished.
@@ -87,7 +93,8 @@ impl Sessions {
             let _ = remove_unfinished(left);
             error
         };
-        fill(&hidden, &name, task).map_err(|error| failed(&hidden, error))?;
+        let bound = place.map(Place::bindings).unwrap_or_default();
+        fill(&hidden, &name, task, &bound).map_err(|error| failed(&hidden, error))?;
         step("name", || fs::rename(&hidden, &folder))
             .map_err(|error| failed(&hidden, Error::file("make", &folder, &error)))?;
         sync_folder(&self.root).map_err(|error| {
@@ -95,8 +102,58 @@ impl Sessions {
             let left = fs::rename(&folder, &hidden).map_or(&folder, |()| &hidden);
             failed(left, Error::file("make", &folder, &error))
         })?;
+        if let Err(error) = bound.iter().try_for_each(|binding| places::add(&self.root, binding, &name)) {
+            tracing::warn!(session = %name, %error, "the session will not be found by where it was made");
+        }
         tracing::info!(session = %name, "session created");
         Ok(name)
+    }
+
+    /// Binds a session to the place where it is resumed, as far as it is not yet.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; the session will not be found by the place.
+    pub fn bind(&self, name: &SessionName, store: &SharedStore, place: &Place) -> Result<(), Error> {
+        let bindings = place.bindings();
+        // Listed first, and so never bound without being found.
+        for binding in bindings.iter().filter(|binding| !places::is_listed(&self.root, binding, name)) {
+            waiting::takes_long()?;
+            places::add(&self.root, binding, name).map_err(|error| Error::file("write below", &self.root, &error))?;
+        }
+        store.lock().bind(&bindings)
+    }
+
+    /// The session used last of those that have work left and are bound to one thing and, unless there are none, to one of
+    /// `others` as well; and what a list says of it.
+    pub fn unfinished(&self, bound_to: &Binding, others: &[Binding]) -> Option<(SessionName, Summary)> {
+        let look = |name: &SessionName| {
+            let mut view = self.view(name)?;
+            let summary = view.summary()?;
+            let mut found = summary.is_unfinished() && view.is_bound(bound_to)?;
+            if found && !others.is_empty() {
+                found = view.is_bound_to_any(others)?;
+            }
+            Ok::<_, Error>(found.then_some(summary))
+        };
+        places::listed(&self.root, bound_to).into_iter().find_map(|name| match look(&name) {
+            Ok(summary) => Some((name, summary?)),
+            Err(error) => {
+                tracing::warn!(session = %name, %error, "a session cannot be looked at");
+                None
+            }
+        })
+    }
+
+    /// Looks at a session without opening it for work.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::store`].
+    pub fn view(&self, name: &SessionName) -> Result<SessionView, Error> {
+        self.standing(name)?;
+        let folder = self.path(name);
+        SessionView::open(&folder.join(schema::FILE_NAME), (self.files)(folder.join(PLANS)))
     }
 
     /// A name that no other process can have taken, and the hidden folder that holds its place.
@@ -194,6 +251,11 @@ impl Sessions {
         waiting::in_haste(work)
     }
 
+    /// Works on something for which a busy database is waited for a moment only.
+    pub fn briefly<R>(work: impl FnOnce() -> R) -> R {
+        waiting::briefly(work)
+    }
+
     /// Gives up where the call that this thread works on is in haste, before what may take long.
     ///
     /// # Errors
@@ -216,6 +278,27 @@ impl Sessions {
     /// From now on nobody in this process waits long for a database that another one holds: the process is about to end.
     pub fn stop_waiting() {
         waiting::stop_waiting();
+    }
+
+    /// Notes that the context of whoever works in a session was compacted.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`.
+    pub fn note_compaction(&self, name: &SessionName) -> Result<(), Error> {
+        let mark = self.path(name).join(COMPACTED);
+        File::create(&mark).map(drop).map_err(|error| Error::file("write", &mark, &error))
+    }
+
+    /// Whether no call has come for a session since then.
+    pub fn is_unasked(&self, name: &SessionName) -> bool {
+        taken(&self.path(name).join(COMPACTED))
+    }
+
+    /// Notes that a call has come for a session.
+    pub fn note_call(&self, name: &SessionName) {
+        // It is there rarely, and where it cannot be removed an agent is reminded in vain.
+        let _ = fs::remove_file(self.path(name).join(COMPACTED));
     }
 
     /// Notes that a session is in use now, for the order in which sessions are listed.
@@ -246,8 +329,7 @@ impl Sessions {
     ///
     /// As [`Self::store`].
     pub fn is_unfinished(&self, name: &SessionName) -> Result<bool, Error> {
-        let summary = self.summary(name)?;
-        Ok(summary.active || summary.queued > 0 || !summary.started)
+        Ok(self.summary(name)?.is_unfinished())
     }
 
     /// The failure to tell a caller that names no session and has none in use.
@@ -333,10 +415,10 @@ impl Sessions {
 }
 
 /// Puts into the folder of a new session what belongs there.
-fn fill(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
+fn fill(folder: &Path, name: &SessionName, task: Option<&str>, bound: &[Binding]) -> Result<(), Error> {
     let plans = folder.join(PLANS);
     step("make plans", || private_folder(&plans)).map_err(|error| Error::file("make", &plans, &error))?;
-    schema::create(folder, name, task)
+    schema::create(folder, name, task, bound)
 }
 
 /// How many of the three words of two names are the same, each in its place.
@@ -381,8 +463,8 @@ mod tests {
     fn a_name_that_is_taken_is_drawn_again() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-b-c", "a-b-c", "d-e-f"]);
-        assert_eq!(sessions.create(None).unwrap(), name("a-b-c"));
-        assert_eq!(sessions.create(None).unwrap(), name("d-e-f"));
+        assert_eq!(sessions.create(None, None).unwrap(), name("a-b-c"));
+        assert_eq!(sessions.create(None, None).unwrap(), name("d-e-f"));
         assert_eq!(fs::read_dir(root.path().join("sessions")).unwrap().count(), 2);
     }
 
@@ -390,7 +472,7 @@ mod tests {
     fn a_name_under_which_a_session_is_being_made_is_drawn_again() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("sessions/.a-b-c.new")).unwrap();
-        assert_eq!(sessions(root.path(), &["a-b-c", "d-e-f"]).create(None).unwrap(), name("d-e-f"));
+        assert_eq!(sessions(root.path(), &["a-b-c", "d-e-f"]).create(None, None).unwrap(), name("d-e-f"));
     }
 
     /// Looks for sessions, as another process may, while a name is drawn.
@@ -416,7 +498,7 @@ mod tests {
         let other = root.path().join("sessions/.backup.new");
         fs::create_dir(&other).unwrap();
         let making = Sessions { ids: Arc::new(Prying(root.path().to_owned())), ..sessions(root.path(), &[]) };
-        making.create(None).unwrap();
+        making.create(None, None).unwrap();
         assert!(unfinished.exists());
         assert_eq!(making.by_last_use().unwrap(), [name("a-a-a")]);
         assert!(!unfinished.exists() && other.exists());
@@ -429,7 +511,7 @@ mod tests {
         for (left, content, is_one) in
             [("plans/aaaaa.txt", "", true), (schema::LOG_NAME, "x", true), (schema::LOG_NAME, "", false)]
         {
-            let name = sessions.create(None).unwrap();
+            let name = sessions.create(None, None).unwrap();
             fs::remove_file(sessions.path(&name).join(schema::FILE_NAME)).unwrap();
             fs::write(sessions.path(&name).join(left), content).unwrap();
             let missing = matches!(sessions.store(&name), Err(Error::SessionNotFound(_)));
@@ -461,7 +543,7 @@ mod tests {
     fn a_link_with_the_name_of_an_unfinished_session_leads_to_nothing_that_is_removed() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None).unwrap();
+        let name = sessions.create(None, None).unwrap();
         std::os::unix::fs::symlink(sessions.path(&name), root.path().join("sessions/.b-b-b.new")).unwrap();
         sessions.by_last_use().unwrap();
         assert!(sessions.path(&name).join(schema::FILE_NAME).exists());
@@ -471,7 +553,7 @@ mod tests {
     fn a_session_is_opened_once() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None).unwrap();
+        let name = sessions.create(None, None).unwrap();
         let store = sessions.store(&name).unwrap();
         assert!(Arc::ptr_eq(&store.0, &sessions.store(&name).unwrap().0));
     }
@@ -481,7 +563,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a", "b-b-b", "c-c-c"]);
         for hours in 1..=3 {
-            let name = sessions.create(None).unwrap();
+            let name = sessions.create(None, None).unwrap();
             age(&sessions, &name, hours);
         }
         assert_eq!(listed(&sessions), ["a-a-a", "b-b-b", "c-c-c"]);
@@ -497,7 +579,7 @@ mod tests {
         let plan = crate::plan::Plan::default();
         let mut names = Vec::new();
         for hours in 1..=3 {
-            let name = sessions.create(None).unwrap();
+            let name = sessions.create(None, None).unwrap();
             sessions.store(&name).unwrap().lock().add(&plan, crate::plan::Position::Back, None).unwrap();
             mark_use(&sessions.path(&name), SystemTime::now() - Duration::from_secs(hours * 3_600));
             names.push(name);
@@ -516,7 +598,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a", "b-b-b"]);
         for hours in 1..=2 {
-            let name = sessions.create(None).unwrap();
+            let name = sessions.create(None, None).unwrap();
             age(&sessions, &name, hours);
         }
         let log = sessions.path(&name("b-b-b")).join(schema::LOG_NAME);
@@ -532,7 +614,7 @@ mod tests {
         // Too long for SQLite, not for the disk.
         let long = (0..5).fold(root.path().to_owned(), |path, _| path.join("long".repeat(30)));
         let sessions = sessions(&long, &["a-a-a"]);
-        let error = sessions.create(None).unwrap_err();
+        let error = sessions.create(None, None).unwrap_err();
         assert_eq!(error.category(), "FILE_SYSTEM_ERROR");
         assert!(error.suggestion("").contains("NINEPLAN_SESSIONS_PATH"), "{error}");
         assert_eq!(fs::read_dir(long.join("sessions")).unwrap().count(), 0);
@@ -545,7 +627,7 @@ mod tests {
             // The database of a session that is being made has the longest path of all.
             let rest = length - parent.path().join("sessions/.a-a-a.new/session.db").as_os_str().len() - 2;
             let root = parent.path().join("x".repeat(rest / 2)).join("y".repeat(rest - rest / 2));
-            let made = sessions(&root, &["a-a-a"]).create(None).map(drop).map_err(|error| error.category());
+            let made = sessions(&root, &["a-a-a"]).create(None, None).map(drop).map_err(|error| error.category());
             assert_eq!(made, if taken { Ok(()) } else { Err("FILE_SYSTEM_ERROR") }, "{length}");
         }
     }
@@ -554,7 +636,7 @@ mod tests {
     fn listing_leaves_no_file_behind() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None).unwrap();
+        let name = sessions.create(None, None).unwrap();
         // Nor that of somebody who was killed.
         fs::write(sessions.path(&name).join(schema::LOG_NAME), "").unwrap();
         sessions.list(10).unwrap();
@@ -567,7 +649,7 @@ mod tests {
     fn a_session_put_in_the_place_of_an_open_one_is_the_one_that_is_used() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a", "b-b-b"]);
-        let (one, other) = (sessions.create(Some("one")).unwrap(), sessions.create(Some("other")).unwrap());
+        let (one, other) = (sessions.create(Some("one"), None).unwrap(), sessions.create(Some("other"), None).unwrap());
         let task = |name| sessions.store(name).unwrap().lock().state().unwrap().task_description;
         assert_eq!(task(&one).as_deref(), Some("one"));
         fs::rename(sessions.path(&one), root.path().join("aside")).unwrap();
@@ -581,7 +663,7 @@ mod tests {
     fn a_link_put_in_the_place_of_the_plans_of_an_open_session_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None).unwrap();
+        let name = sessions.create(None, None).unwrap();
         sessions.store(&name).unwrap();
         let (plans, outside) = (sessions.path(&name).join(PLANS), root.path().join("outside"));
         fs::create_dir(&outside).unwrap();
@@ -600,7 +682,7 @@ mod tests {
     fn only_so_many_sessions_stay_open_and_a_closed_one_opens_again() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, None).unwrap()).collect();
         for name in names.iter().chain(&names) {
             sessions.store(name).unwrap();
             sessions.close_idle();
@@ -619,7 +701,7 @@ mod tests {
     fn the_session_that_was_not_used_for_longest_is_closed_first() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, None).unwrap()).collect();
         for name in &names[..OPEN_AT_ONCE] {
             sessions.store(name).unwrap();
         }
@@ -635,7 +717,7 @@ mod tests {
     fn the_end_waits_for_no_call() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let [one, other] = [(); 2].map(|()| sessions.store(&sessions.create(None).unwrap()).unwrap());
+        let [one, other] = [(); 2].map(|()| sessions.store(&sessions.create(None, None).unwrap()).unwrap());
         let used = other.lock();
         drop(one);
         sessions.close_all();
@@ -647,7 +729,7 @@ mod tests {
     fn a_session_that_is_just_asked_for_is_not_closed() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None).unwrap()).collect();
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, None).unwrap()).collect();
         let mut open = sessions.open();
         let held = open.slot(&names[0]);
         for name in &names[1..] {
@@ -662,7 +744,7 @@ mod tests {
     fn a_session_whose_plan_files_were_taken_away_is_put_in_order_when_it_is_used_next() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None).unwrap();
+        let name = sessions.create(None, None).unwrap();
         let plan = crate::plan::Plan { goal: "do it".to_owned(), ..Default::default() };
         let store = sessions.store(&name).unwrap();
         let path = store.lock().add(&plan, crate::plan::Position::Back, None).unwrap().path;
@@ -684,7 +766,7 @@ mod tests {
             }
             Box::new(DiskPlanFiles::new(folder))
         }));
-        let (slow, other) = (sessions.create(None).unwrap(), sessions.create(None).unwrap());
+        let (slow, other) = (sessions.create(None, None).unwrap(), sessions.create(None, None).unwrap());
         let open = |name: SessionName| {
             let sessions = Arc::clone(&sessions);
             thread::spawn(move || sessions.store(&name).map(drop))
@@ -703,7 +785,7 @@ mod tests {
     fn a_session_is_unfinished_until_all_that_was_added_is_done() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None).unwrap();
+        let name = sessions.create(None, None).unwrap();
         assert!(sessions.is_unfinished(&name).unwrap());
         let store = sessions.store(&name).unwrap();
         let plan = crate::plan::Plan { goal: "do it".to_owned(), ..Default::default() };
@@ -719,8 +801,8 @@ mod tests {
     fn names_that_are_close_are_suggested() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["amber-quiet-river", "plain-other-thing"]);
-        sessions.create(None).unwrap();
-        sessions.create(None).unwrap();
+        sessions.create(None, None).unwrap();
+        sessions.create(None, None).unwrap();
         for (wanted, expected) in [
             ("amber-quite-river", vec![name("amber-quiet-river")]),
             ("amber-quiet-mountain", vec![name("amber-quiet-river")]),

@@ -7,6 +7,7 @@
 //! The database is the truth for structure, a plan's file for its content: it is read back at each transition.
 
 mod audit;
+mod bindings;
 mod content;
 mod history;
 mod legacy;
@@ -21,6 +22,7 @@ mod stems;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod view;
 pub mod waiting;
 mod words;
 
@@ -31,10 +33,12 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 pub use audit::{Audit, FileList, Invariant};
+pub use bindings::Binding;
 pub use history::{Found, Remembered};
-pub use results::{ActivePlan, Ending, Finished, Placed, Pulled, State};
+pub use results::{ActivePlan, Ending, Finished, Outcome, Placed, Pulled, State};
 pub use rows::{Counts, QueuedPlan};
 pub use schema::Summary;
+pub use view::SessionView;
 
 use crate::error::Error;
 use crate::files::{PlanFiles, Staged};
@@ -239,10 +243,28 @@ impl SessionStore {
     /// `DATABASE_ERROR`.
     pub fn state(&mut self) -> Result<State, Error> {
         let tx = Transaction::view(&mut self.db)?;
-        let task_description =
-            tx.prepare_cached("SELECT task_description FROM sessions")?.query_row((), |row| row.get(0))?;
-        let active = active(&tx)?.map(|(id, stored)| ActivePlan { path: self.files.path(&id), id, stored });
-        Ok(State { task_description, queue: queue(&tx, QUEUE_SHOWN)?, counts: counts(&tx)?, active })
+        view::state(&tx, self.files.as_ref())
+    }
+
+    /// Binds the session, as far as it is not yet. It is tried for a moment only, since nobody's work depends on it.
+    ///
+    /// # Errors
+    ///
+    /// `DATABASE_ERROR`.
+    pub fn bind(&mut self, bindings: &[Binding]) -> Result<(), Error> {
+        let mut missing = false;
+        for binding in bindings {
+            missing |= !bindings::is_bound(&self.db, binding)?;
+        }
+        if !missing {
+            return Ok(());
+        }
+        waiting::takes_long()?;
+        waiting::briefly(|| {
+            let tx = begin(&mut self.db)?;
+            bindings::bind(&tx, bindings)?;
+            tx.commit()
+        })
     }
 
     /// The text of the active plan's file or, where that cannot be read, the stored one and why.

@@ -4,6 +4,8 @@
 //! somebody's words is removed. Knows no transition and no tool.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
 
 use rusqlite::Connection;
 
@@ -13,8 +15,8 @@ use super::content::{Content, content_of, says};
 use super::rows::{record, row_of, unfinished};
 use super::transaction::Transaction;
 use crate::error::Error;
-use crate::files::{Entry, Leftover, PlanFiles};
-use crate::plan::PlanId;
+use crate::files::{Entry, Leftover, PlanFiles, Staged};
+use crate::plan::{PlanId, Status};
 use crate::plan_text;
 
 /// What came of a recovery.
@@ -41,49 +43,151 @@ pub(super) fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Reco
     // Whoever stages a file holds the write lock until it commits, and what was committed stands in the row. With the lock
     // here, no temporary file is needed any more.
     let tx = begin(db)?;
-    for entry in listed(files) {
-        if let Entry::Leftover(leftover) = entry {
-            repairs.made(&leftover.id, clear(&tx, files, &leftover))?;
-        }
-    }
-    let present = plan_files(listed(files));
-    let open = open_plans(&tx)?;
-    for id in open.difference(&present) {
-        repairs.made(id, write_again(&tx, files, id))?;
-    }
-    for id in present.difference(&open) {
-        repairs.made(id, remove_finished(&tx, files, id))?;
-    }
+    make(&tx, files, &mut repairs)?;
     // The files are in order by now, whether that can be written down or not.
-    let written = repairs.done.iter().try_for_each(|(id, said)| record(&tx, id, "repaired", Some(said), None));
+    let written = repairs.done.iter().try_for_each(|repair| {
+        let said = repair.to_string();
+        record(&tx, &repair.id, "repaired", Some(&said), None)
+    });
     if let Err(error) = written.and_then(|()| tx.commit()) {
         tracing::error!(%error, "what was repaired cannot be written down");
     }
     Ok(repairs.finished())
 }
 
-/// The repairs so far, a short phrase each.
+/// What [`recover`] would do, without doing it, a phrase each that fits after "would". It takes the lock as well, without which a write that is under way looks like
+/// one that was left.
+///
+/// # Errors
+///
+/// `DATABASE_ERROR`.
+pub(super) fn due(db: &mut Connection, files: &Untouched) -> Result<Vec<String>, Error> {
+    let mut repairs = Repairs::default();
+    if !in_order(&listed(files), &open_plans(db)?) {
+        make(&*begin(db)?, files, &mut repairs)?;
+    }
+    Ok(repairs.done.iter().map(Repair::due).collect())
+}
+
+fn make(tx: &Transaction<'_>, files: &dyn PlanFiles, repairs: &mut Repairs) -> Result<(), Error> {
+    for entry in listed(files) {
+        if let Entry::Leftover(leftover) = entry {
+            repairs.made(&leftover.id, clear(tx, files, &leftover))?;
+        }
+    }
+    let present = plan_files(listed(files));
+    let open = open_plans(tx)?;
+    for id in open.difference(&present) {
+        repairs.made(id, write_again(tx, files, id))?;
+    }
+    for id in present.difference(&open) {
+        repairs.made(id, remove_finished(tx, files, id))?;
+    }
+    Ok(())
+}
+
+/// A repair of a plan's file.
+struct Repair {
+    id: PlanId,
+    deed: Deed,
+}
+
+/// What is done.
+enum Deed {
+    FinishWriting,
+    RemoveUnfinished,
+    WriteAgain(Status),
+    RemoveFile(Status),
+}
+
+impl Repair {
+    /// What is still to be done.
+    fn due(&self) -> String {
+        self.phrase("finish", "remove", "write")
+    }
+
+    fn phrase(&self, finish: &str, remove: &str, write: &str) -> String {
+        let id = &self.id;
+        match self.deed {
+            Deed::FinishWriting => format!("{finish} writing the file of plan {id}"),
+            Deed::RemoveUnfinished => format!("{remove} an unfinished write of plan {id}"),
+            Deed::WriteAgain(status) => format!("{write} the missing file of {} plan {id} again", status.as_str()),
+            Deed::RemoveFile(status) => format!("{remove} the file of {} plan {id}", status.as_str()),
+        }
+    }
+}
+
+/// What was done.
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.phrase("finished", "removed", "wrote"))
+    }
+}
+
+/// Plan files that are read and not touched.
+pub(super) struct Untouched(pub Box<dyn PlanFiles>);
+
+impl PlanFiles for Untouched {
+    fn path(&self, id: &PlanId) -> PathBuf {
+        self.0.path(id)
+    }
+
+    fn stage(&self, _: &PlanId, _: &str) -> Result<Box<dyn Staged>, Error> {
+        Ok(Box::new(NotStaged))
+    }
+
+    fn read(&self, id: &PlanId) -> Result<Option<Vec<u8>>, Error> {
+        self.0.read(id)
+    }
+
+    fn remove(&self, _: &PlanId, _: &[u8]) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn list(&self) -> Result<Vec<Entry>, Error> {
+        self.0.list()
+    }
+
+    fn abandon(&self, _: &Leftover) -> Result<bool, Error> {
+        Ok(true)
+    }
+}
+
+/// A text that goes nowhere.
+struct NotStaged;
+
+impl Staged for NotStaged {
+    fn name(&self) -> &'static str {
+        ""
+    }
+
+    fn publish(self: Box<Self>, _: Option<&[u8]>) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The repairs so far.
 #[derive(Default)]
 struct Repairs {
-    done: Vec<(PlanId, String)>,
+    done: Vec<Repair>,
     refused: bool,
 }
 
 impl Repairs {
     /// Takes what came of one. A failure of the disk is logged; a failure of the database goes on.
-    fn made(&mut self, id: &PlanId, repair: Result<Option<String>, Error>) -> Result<(), Error> {
+    fn made(&mut self, id: &PlanId, repair: Result<Option<Deed>, Error>) -> Result<(), Error> {
         match repair {
             Err(error @ Error::FileSystem { .. }) => {
                 tracing::error!(%error, "a plan file cannot be repaired");
                 self.refused = true;
             }
-            repair => self.done.extend(repair?.map(|said| (id.clone(), said))),
+            repair => self.done.extend(repair?.map(|deed| Repair { id: id.clone(), deed })),
         }
         Ok(())
     }
 
     fn finished(self) -> Recovered {
-        Recovered { repaired: self.done.into_iter().map(|(_, said)| said).collect(), untidy: self.refused }
+        Recovered { repaired: self.done.iter().map(Repair::to_string).collect(), untidy: self.refused }
     }
 }
 
@@ -110,7 +214,7 @@ fn listed(files: &dyn PlanFiles) -> Vec<Entry> {
 }
 
 /// Removes a temporary file, and brings into the plan's file what it may have been for.
-fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<String>, Error> {
+fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Result<Option<Deed>, Error> {
     let id = &leftover.id;
     if let Some((_, plan)) = row_of(tx, id)?
         && let (_, note @ Some(_)) = unfinished(tx, id)?
@@ -120,28 +224,28 @@ fn clear(tx: &Transaction<'_>, files: &dyn PlanFiles, leftover: &Leftover) -> Re
         let staged = files.stage(id, &plan_text::render(&plan))?;
         files.abandon(leftover)?;
         staged.publish(Some(&bytes))?;
-        return Ok(Some(format!("finished writing the file of plan {id}")));
+        return Ok(Some(Deed::FinishWriting));
     }
     files.abandon(leftover)?;
-    Ok(Some(format!("removed an unfinished write of plan {id}")))
+    Ok(Some(Deed::RemoveUnfinished))
 }
 
-fn write_again(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Option<String>, Error> {
+fn write_again(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Option<Deed>, Error> {
     let Some((status, plan)) = row_of(db, id)? else { return Ok(None) };
     if files.read(id)?.is_some() {
         return Ok(None);
     }
     files.stage(id, &plan_text::render(&plan))?.publish(None)?;
-    Ok(Some(format!("wrote the missing file of {} plan {id} again", status.as_str())))
+    Ok(Some(Deed::WriteAgain(status)))
 }
 
 /// Removes the file of a plan that is finished, if it says nothing that the row does not.
-fn remove_finished(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Option<String>, Error> {
+fn remove_finished(db: &Connection, files: &dyn PlanFiles, id: &PlanId) -> Result<Option<Deed>, Error> {
     let Some((status, plan)) = row_of(db, id)? else { return Ok(None) };
     match files.read(id)? {
         Some(bytes) if says(files, id, &bytes, &plan) => {
             files.remove(id, &bytes)?;
-            Ok(Some(format!("removed the file of {} plan {id}", status.as_str())))
+            Ok(Some(Deed::RemoveFile(status)))
         }
         _ => Ok(None),
     }

@@ -55,6 +55,14 @@ pub struct ActivePlan {
     pub stored: Plan,
 }
 
+/// What came of a completed plan.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub id: PlanId,
+    pub goal: String,
+    pub outcome: String,
+}
+
 /// Where a session stands.
 #[derive(Debug)]
 pub struct State {

@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::bindings::{self, Binding};
 use super::{history, legacy, waiting};
 use crate::error::{DatabaseFault, Error};
 use crate::files::{FOLDER_NAME, own, sync_folder};
@@ -29,20 +30,26 @@ pub const INDEX_NAME: &str = "session.db-shm";
 const LONGEST_PATH: usize = 504;
 
 /// The steps from one version of the schema to the next, by the version that they start from. Append only.
-const MIGRATIONS: [Migration; 1] = [|db, folder| {
-    db.execute_batch(include_str!("migrations/1-tables.sql"))?;
-    for (old, new) in legacy::normalise(db)? {
-        rename_plan_file(folder, &old, &new);
-    }
-    db.execute_batch(include_str!("migrations/1.sql"))?;
-    history::index_all(db)
-}];
+const MIGRATIONS: [Migration; 2] = [
+    |db, folder| {
+        db.execute_batch(include_str!("migrations/1-tables.sql"))?;
+        for (old, new) in legacy::normalise(db)? {
+            rename_plan_file(folder, &old, &new);
+        }
+        db.execute_batch(include_str!("migrations/1.sql"))?;
+        history::index_all(db)
+    },
+    |db, _| Ok(db.execute_batch(include_str!("migrations/2.sql"))?),
+];
+
+/// The version from which on a session can be bound to something.
+pub const BINDINGS_SINCE: i64 = 2;
 
 /// A step: the database in a transaction, and the session's folder.
 type Migration = fn(&Connection, &Path) -> Result<(), Error>;
 
 /// The version that this program writes.
-fn latest() -> i64 {
+pub fn latest() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
@@ -59,12 +66,20 @@ pub struct Summary {
     pub started: bool,
 }
 
-/// Makes the database of a new session in `folder`, where nobody looks for it before it is whole.
+impl Summary {
+    /// Whether work is left: something is queued or active, or nothing was ever added.
+    pub fn is_unfinished(&self) -> bool {
+        self.active || self.queued > 0 || !self.started
+    }
+}
+
+/// Makes the database of a new session in `folder`, where nobody looks for it before it is whole. `bound` is what the session
+/// is bound to.
 ///
 /// # Errors
 ///
 /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
-pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(), Error> {
+pub fn create(folder: &Path, name: &SessionName, task: Option<&str>, bound: &[Binding]) -> Result<(), Error> {
     let path = folder.join(FILE_NAME);
     let io = |error| Error::file("write", &path, &error);
     step("make database", || private_file(&path)).map_err(io)?;
@@ -72,6 +87,7 @@ pub fn create(folder: &Path, name: &SessionName, task: Option<&str>) -> Result<(
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     migrate(&tx, folder, 0)?;
     tx.execute("INSERT INTO sessions (name, task_description) VALUES (?1, ?2)", (name.as_str(), task))?;
+    bindings::bind(&tx, bound)?;
     step("commit", || tx.commit())?;
     set_journal(&db)?;
     step("close database", || db.close().map_err(|(_, error)| error))?;
@@ -114,10 +130,14 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
 ///
 /// `DATABASE_ERROR`.
 pub fn summary(path: &Path) -> Result<Summary, Error> {
-    // A connection that may not write would leave the files of an empty log behind when it closes.
     let mut db = connect(path)?;
     let view = db.transaction()?;
-    let counts = if check_version(&view)? == 0 {
+    summary_of(&view)
+}
+
+/// The summary of a session of any version.
+pub fn summary_of(db: &Connection) -> Result<Summary, Error> {
+    let counts = if check_version(db)? == 0 {
         "(SELECT count(*) FROM plans WHERE status = 'queued'), (SELECT count(*) FROM plans WHERE status = 'completed')"
     } else {
         "queued_count, completed_count"
@@ -127,7 +147,7 @@ pub fn summary(path: &Path) -> Result<Summary, Error> {
              EXISTS (SELECT 1 FROM plans WHERE status = 'active'), EXISTS (SELECT 1 FROM plans)
          FROM sessions WHERE (SELECT count(*) FROM sessions) = 1"
     );
-    let summary = view.query_row(&sql, (), |row| {
+    let summary = db.query_row(&sql, (), |row| {
         Ok(Summary {
             task_description: row.get(0)?,
             created: row.get::<_, Option<String>>(1)?.unwrap_or_default(),
@@ -138,7 +158,7 @@ pub fn summary(path: &Path) -> Result<Summary, Error> {
         })
     });
     // What cannot be read may be no session, which says more than that it cannot be read.
-    summary.or_else(|error| version(&view).and(Err(error.into())))
+    summary.or_else(|error| version(db).and(Err(error.into())))
 }
 
 /// A count as SQLite gives it.
@@ -160,8 +180,9 @@ fn trace_sql(db: &mut Connection, session: &SessionName) -> Result<(), Error> {
     Ok(())
 }
 
-/// Opens a database that exists; none is made. Whoever has the connection is alone with it.
-fn connect(path: &Path) -> Result<Connection, Error> {
+/// Opens a database that exists; none is made. Whoever has the connection is alone with it. It may write, even where it is
+/// not going to: otherwise it would leave the files of an empty log behind when it closes.
+pub fn connect(path: &Path) -> Result<Connection, Error> {
     if path.as_os_str().len() > LONGEST_PATH {
         return Err(Error::long_path(path, LONGEST_PATH));
     }

@@ -39,7 +39,7 @@ pub struct Stored {
 impl Bench {
     pub fn new() -> Self {
         let bench = Self::without_database();
-        schema::create(bench.folder.path(), &session(), Some("Build it")).unwrap();
+        schema::create(bench.folder.path(), &session(), Some("Build it"), &[]).unwrap();
         bench
     }
 

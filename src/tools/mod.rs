@@ -8,6 +8,7 @@ pub mod admin;
 pub mod history;
 pub mod plan;
 pub mod queue;
+pub mod reminder;
 pub mod session;
 
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::plan::{PlanId, SessionName, clip, fitting};
-use crate::sessions::{Sessions, SharedStore};
+use crate::sessions::{Place, Sessions, SharedStore};
 use crate::store::QueuedPlan;
 
 /// The most bytes of JSON that the longest text of a reply takes: it stands there twice, and a line of a reply stays below
@@ -43,14 +44,20 @@ const CANDIDATES: usize = 5;
 pub struct Connection {
     sessions: Arc<Sessions>,
     prefix: String,
+    place: Option<Place>,
     current: Option<SessionName>,
     used: BTreeSet<SessionName>,
+    /// What is known to be bound to the place.
+    bound: BTreeSet<SessionName>,
 }
 
 impl Connection {
-    /// A new connection. `prefix` is what the names of the tools begin with.
-    pub fn new(sessions: Arc<Sessions>, prefix: String) -> Self {
-        Self { sessions, prefix, current: None, used: BTreeSet::new() }
+    /// A new connection of a client that works at `place`, if that is known. Its current session is the unfinished one that
+    /// the same conversation had before, if there is one. `prefix` is what the names of the tools begin with.
+    pub fn new(sessions: Arc<Sessions>, prefix: String, place: Option<Place>) -> Self {
+        let conversation = place.as_ref().and_then(|place| place.client.as_ref());
+        let current = conversation.and_then(|client| Sessions::briefly(|| sessions.unfinished(client, &[]))).map(|(name, _)| name);
+        Self { sessions, prefix, place, current, used: BTreeSet::new(), bound: BTreeSet::new() }
     }
 
     /// The session that a call will be about, as far as can be told before it is made. `named` is the argument as it came.
@@ -109,6 +116,7 @@ impl<'a> Call<'a> {
             None => self.implied(access)?,
         };
         let store = self.connection.sessions.store(&name)?;
+        self.connection.sessions.note_call(&name);
         let opened = Opened { name, store };
         self.opened = Some(opened.clone());
         self.connection.used.insert(opened.name.clone());
@@ -140,6 +148,31 @@ impl<'a> Call<'a> {
             }
         }
         Ok(current.clone())
+    }
+
+    /// Makes a session, bound to the place where the client works.
+    fn create(&mut self, task: Option<&str>) -> Result<SessionName, Error> {
+        let name = self.sessions().create(task, self.connection.place.as_ref())?;
+        self.connection.bound.insert(name.clone());
+        Ok(name)
+    }
+
+    /// Binds a session to the place where the client works. Where that fails, the session is as good as before.
+    ///
+    /// # Errors
+    ///
+    /// `DATABASE_ERROR` where the call is in haste and it would take long.
+    fn bind(&mut self, session: &Opened) -> Result<(), Error> {
+        let Some(place) = &self.connection.place else { return Ok(()) };
+        if self.connection.bound.contains(&session.name) {
+            return Ok(());
+        }
+        match self.connection.sessions.bind(&session.name, &session.store, place) {
+            Err(error) if Sessions::gave_up_in_haste() => return Err(error),
+            Err(error) => tracing::warn!(%error, "the session is not bound to where it is resumed"),
+            Ok(()) => drop(self.connection.bound.insert(session.name.clone())),
+        }
+        Ok(())
     }
 
     fn sessions(&self) -> &Sessions {

@@ -28,7 +28,7 @@ pub struct Created {
 /// Makes a session and makes it the current one.
 pub fn create(call: &mut Call<'_>, args: CreateArgs) -> Result<Created, Error> {
     let task = args.task_description.filter(|task| !task.is_empty());
-    let name = call.sessions().create(task.as_deref())?;
+    let name = call.create(task.as_deref())?;
     let session_path = shown(&call.sessions().path(&name));
     let next_step = format!(
         "Keep the name {name}: it brings this session back with {}. Now add each plan with {}.",
@@ -76,6 +76,7 @@ pub struct Resumed {
 /// Brings an agent back: all that it needs to go on, in one reply.
 pub fn resume(call: &mut Call<'_>, args: ResumeArgs) -> Result<Resumed, Error> {
     let session = call.open(Some(&args.session_name), Access::Read)?;
+    call.bind(&session)?;
     let mut store = session.store.lock();
     let state = store.state()?;
     let (text, fault) = state.active.as_ref().map(|active| store.text_of_active(active)).unwrap_or_default();

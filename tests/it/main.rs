@@ -14,6 +14,7 @@ mod eras;
 mod errors;
 mod guidance;
 mod harness;
+mod hooks;
 mod hostile;
 mod http;
 #[cfg(debug_assertions)]
@@ -24,6 +25,7 @@ mod limits;
 mod model;
 mod names;
 mod order;
+mod places;
 mod prefix;
 mod readme;
 mod refusals;

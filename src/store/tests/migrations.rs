@@ -167,14 +167,14 @@ fn a_newer_schema_is_refused_and_nothing_is_written() {
     let before = fs::read(bench.database()).unwrap();
 
     let error = bench.try_open().err().unwrap();
-    assert!(matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 1 })), "{error}");
+    assert!(matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 2 })), "{error}");
     assert!(fs::read(bench.database()).unwrap() == before, "the file was written to");
     let mut names: Vec<_> =
         fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["plans", "session.db"]);
     let error = schema::summary(&bench.database()).unwrap_err();
-    assert!(matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 1 })), "{error}");
+    assert!(matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 2 })), "{error}");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_newer_schema_whose_log_is_not_written_back_is_left_as_it_is() {
     let before = bytes();
     assert!(!before[1].is_empty());
 
-    let newer = |error: Error| matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 1 }));
+    let newer = |error: Error| matches!(error, Error::Database(DatabaseFault::Newer { found: 99, known: 2 }));
     assert!(newer(killed.try_open().err().unwrap()));
     assert!(newer(schema::summary(&killed.database()).unwrap_err()));
     assert!(bytes() == before, "something was written");

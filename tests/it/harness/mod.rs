@@ -179,6 +179,12 @@ impl Launch {
         self
     }
 
+    /// Has the program work in this folder.
+    pub fn at(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
     pub fn without(mut self, variable: &str) -> Self {
         self.command.env_remove(variable);
         self
@@ -205,6 +211,15 @@ impl Launch {
     /// Runs the program to its end with an empty standard input.
     pub fn run(mut self, arguments: &[&str]) -> Output {
         self.command.args(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs the program to its end with a text on standard input.
+    pub fn fed(mut self, arguments: &[&str], input: &str) -> Output {
+        let command = self.command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // One that does not read to the end may be gone before it is written.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
     }
 
     /// Starts the server and shakes hands, where the protocol has a handshake.

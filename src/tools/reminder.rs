@@ -1,0 +1,168 @@
+//! What an agent is told of its session without asking: when it connects, and around the loss of its context.
+//!
+//! Owns these texts and how long they are. When each is due is for others to decide.
+
+use std::fmt::Write;
+
+use super::{one_line, show_plan, show_task};
+use crate::plan::{SessionName, cut};
+use crate::store::{Counts, Outcome, State, Summary};
+
+/// The most characters of a text that goes to an agent unasked.
+pub const MOST: usize = 6_000;
+
+/// The most characters of a task and of a goal or an outcome in it.
+const TASK: usize = 600;
+const ITEM: usize = 240;
+
+/// How many of the queued plans are listed.
+const QUEUE_LISTED: usize = 5;
+
+/// How many outcomes are listed.
+pub const OUTCOMES_LISTED: u32 = 3;
+
+/// The names of the tools that the texts mention.
+pub struct Names<'a> {
+    /// What they begin with.
+    pub prefix: &'a str,
+}
+
+/// The plan that is being worked on, with the text of its file.
+pub struct AtWork<'a> {
+    pub state: &'a State,
+    pub text: Option<String>,
+    /// The last ones, newest first.
+    pub outcomes: &'a [Outcome],
+}
+
+impl Names<'_> {
+    fn resume(&self) -> String {
+        format!("{}session_resume", self.prefix)
+    }
+
+    /// One line for the instructions: a session is unfinished where the client works.
+    pub fn line(&self, name: &SessionName, summary: &Summary, most: usize) -> String {
+        let mut line = format!(
+            "UNFINISHED IN THIS FOLDER: {name}, {}; {} with this name brings it back.",
+            progress(summary),
+            self.resume()
+        );
+        if let Some(task) = &summary.task_description {
+            line.push_str(" Task: ");
+            line.push_str(&one_line(task));
+        }
+        cut(&line, most)
+    }
+
+    /// Two lines for an agent that has just been started in a folder.
+    pub fn offer(&self, name: &SessionName, summary: &Summary) -> String {
+        let task = summary.task_description.as_deref().map(|task| format!(" Task: {}", cut(&one_line(task), TASK)));
+        format!(
+            "9plan: this folder has an unfinished session, {name}: {}.{}\n\
+             Where the user wants it to go on, call {} with session_name {name}; otherwise leave it as it is.\n",
+            progress(summary),
+            task.unwrap_or_default(),
+            self.resume(),
+        )
+    }
+
+    /// What a summary of the conversation must keep.
+    pub fn keep(&self, name: &SessionName, state: &State) -> String {
+        let active = match &state.active {
+            Some(active) => format!(
+                "that plan {} is active ({}), and of that plan what is done, what is in progress and what is left",
+                active.id,
+                cut(&one_line(&active.stored.goal), ITEM),
+            ),
+            None => format!("that no plan is active ({}), and what is in progress", counted(state.counts)),
+        };
+        format!(
+            "Keep in the summary that the work goes on in the 9plan session {name}, {active}. \
+             {} with session_name {name} brings all of it back.\n",
+            self.resume()
+        )
+    }
+
+    /// One line for an agent that has lost its context and has not come back.
+    pub fn unasked(&self, name: &SessionName) -> String {
+        format!(
+            "9plan: the context was compacted, and session {name} has not been asked for since. Before going on with its \
+             work, call {} with session_name {name}.\n",
+            self.resume()
+        )
+    }
+
+    /// All that an agent needs to go on, as if it had resumed its session.
+    pub fn whole(&self, name: &SessionName, at: &AtWork<'_>) -> String {
+        let AtWork { state, text, outcomes } = at;
+        let mut head = format!("9plan: session {name} is in progress; this is where it stands.\n");
+        if let Some(task) = &state.task_description {
+            let _ = writeln!(head, "\nTask: {}", excerpt(task, TASK, &show_task(name)));
+        }
+        let mut tail = String::new();
+        if !state.queue.is_empty() {
+            let listed = state.queue.len().min(QUEUE_LISTED);
+            let _ = writeln!(tail, "\nNext in the queue (showing {listed} of {}):", state.counts.queued);
+            for (position, plan) in (1..).zip(state.queue.iter().take(QUEUE_LISTED)) {
+                let _ = writeln!(tail, "{position}. {}: {}", plan.id, cut(&one_line(&plan.goal), ITEM));
+            }
+        }
+        if !outcomes.is_empty() {
+            let _ = writeln!(
+                tail,
+                "\nLast outcomes (showing {} of {}, newest first; {}history_get gives one whole):",
+                outcomes.len(),
+                state.counts.completed,
+                self.prefix,
+            );
+            for done in *outcomes {
+                let (goal, outcome) = (one_line(&done.goal), one_line(&done.outcome));
+                let _ = writeln!(tail, "- {}: {}: {}", done.id, cut(&goal, ITEM), cut(&outcome, ITEM));
+            }
+        }
+        let _ = writeln!(tail, "\nNow: {}", self.now(name, state));
+        if let Some(active) = &state.active {
+            let _ = writeln!(head, "\nActive plan {}, in {}:", active.id, active.path.display());
+            let room = MOST.saturating_sub(head.chars().count() + tail.chars().count() + 1);
+            let whole = format!("{} or {}", active.path.display(), show_plan(&active.id, name));
+            head.push_str(&excerpt(text.as_deref().unwrap_or_default().trim_end(), room, &whole));
+            head.push('\n');
+        }
+        head + &tail
+    }
+
+    fn now(&self, name: &SessionName, state: &State) -> String {
+        let prefix = self.prefix;
+        let step = match &state.active {
+            Some(active) => format!(
+                "go on with plan {}; what was done so far stands under Notes. End it with {prefix}plan_complete, or put it \
+                 back with {prefix}plan_defer.",
+                active.id
+            ),
+            None if state.counts.queued > 0 => format!("take the next plan with {prefix}queue_pull."),
+            None => format!("nothing is queued: add each plan with {prefix}queue_add."),
+        };
+        format!("{step} Give session_name {name} in the first call.")
+    }
+}
+
+/// `2 queued, 1 active, 3 completed`.
+fn progress(summary: &Summary) -> String {
+    format!("{} queued, {} active, {} completed", summary.queued, u8::from(summary.active), summary.completed)
+}
+
+fn counted(counts: Counts) -> String {
+    format!("{} queued, {} completed", counts.queued, counts.completed)
+}
+
+/// A text of at most `most` characters. Where it is cut, a sentence says how much is missing and where it stands.
+fn excerpt(text: &str, most: usize, whole: &str) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let said = |left: usize| format!("…\n[Cut here: {left} more characters. The whole text: {whole}]");
+    let kept = most.saturating_sub(said(length).chars().count());
+    let start: String = text.chars().take(kept).collect();
+    format!("{start}{}", said(length - kept))
+}
