@@ -4,9 +4,11 @@
 
 use std::io::{self, Write};
 
+use clap::builder::PossibleValue;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::hook::Moment;
+use crate::setup::Client;
 
 /// Keeps a coding agent's plans outside its context: an MCP server.
 ///
@@ -24,6 +26,38 @@ pub struct Cli {
 /// What to do instead of serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Connect a client, or list the clients that are there
+    ///
+    /// Writes 9plan into the client's own configuration, with a copy of the
+    /// file beside it, and for Claude Code the hooks by which it recovers by
+    /// itself after its context is gone. All else in the file stays as it is;
+    /// a file that cannot be read, for instance because of comments, is left
+    /// alone. Without a client it lists those that it finds, and what each has.
+    #[command(
+        verbatim_doc_comment,
+        after_help = "\
+Examples:
+  9plan setup                      Which clients are there?
+  9plan setup claude-code          Connect Claude Code, with hooks
+  9plan setup cursor --print       See what would be written, and where
+  9plan setup codex --env NINEPLAN_SESSIONS_PATH=/work/plans
+  9plan setup gemini --remove      Take it out again"
+    )]
+    Setup(Setup),
+    /// Check the sessions, the server and what its tools cost
+    ///
+    /// Looks at every session and says what is wrong and what opening it would
+    /// repair, starts the server as a client does and calls it once. Nothing
+    /// is changed without --fix. Exits with 1 where something is wrong.
+    #[command(
+        verbatim_doc_comment,
+        after_help = "\
+The fields of --json: ok; program; version; sessions_root {path, problem};
+sessions [{name, ok, repairs_due, repaired, issues, note}];
+unfinished_folders; server {ok, problem, milliseconds, tools,
+tool_list_bytes, model_bytes}."
+    )]
+    Doctor(Doctor),
     /// Play a whole session against the real server, in a temporary folder
     Demo,
     /// Print the task of a session, or one of its plans, whole
@@ -40,11 +74,11 @@ Examples:
     },
     /// Answer a hook of a client, as `9plan setup claude-code` writes them
     ///
-    /// Reads the hook's JSON on standard input (session_id, cwd, source) and
-    /// prints what the model is to see: after a compaction all that it needs to
-    /// go on, in a folder with an unfinished session two lines that say so,
-    /// else nothing. It never fails and never holds the client up; what is
-    /// wrong goes to standard error.
+    /// Reads the JSON of the hook on standard input and prints what the model
+    /// is to see: after a compaction all that it needs to go on, in a folder
+    /// with an unfinished session two lines that say so, else nothing. It never
+    /// fails and never holds the client up; what is wrong goes to standard
+    /// error.
     #[command(verbatim_doc_comment)]
     Hook(Hook),
     /// Print the script by which a shell completes commands
@@ -57,6 +91,44 @@ Examples:
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// The client; without one, those that are there are listed
+    pub client: Option<Client>,
+    /// Show what would be written, and where
+    #[arg(long, requires = "client")]
+    pub print: bool,
+    /// Take 9plan out again
+    #[arg(long, requires = "client", conflicts_with = "variables")]
+    pub remove: bool,
+    /// Leave the hooks of Claude Code alone
+    #[arg(long, requires = "client")]
+    pub no_hooks: bool,
+    /// Give the server a variable; for each one more
+    #[arg(long = "env", value_name = "KEY=VALUE", value_parser = variable, requires = "client")]
+    pub variables: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Make the repairs that are due: those that opening a session makes
+    #[arg(long)]
+    pub fix: bool,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ValueEnum for Client {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -73,8 +145,8 @@ impl ValueEnum for Moment {
         &[Self::SessionStart, Self::PreCompact, Self::Prompt]
     }
 
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.name()))
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
     }
 }
 

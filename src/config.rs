@@ -115,6 +115,16 @@ impl Config {
     }
 }
 
+/// A variable of the process's environment that is set.
+pub fn variable(name: &str) -> Option<OsString> {
+    set(env::var_os(name))
+}
+
+/// The user's home folder.
+pub fn home() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|base| base.home_dir().to_owned())
+}
+
 /// The value, unless it is empty or a client left a placeholder in it that it did not know.
 fn set(value: Option<OsString>) -> Option<OsString> {
     value.filter(|value| !value.is_empty() && !value.to_string_lossy().contains("${"))

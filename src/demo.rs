@@ -3,10 +3,12 @@
 //! Owns the story and how it is printed: each call and each reply as an agent sees them, in 80 columns. It is a client
 //! like any other, so that it knows nothing of the server but the protocol and the names of the tools.
 
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{self, IsTerminal, Write};
+use std::process::Command;
 
 use serde_json::{Value, json};
+
+use crate::client::Client;
 
 /// The widest line that is printed, in characters.
 const WIDTH: usize = 80;
@@ -26,13 +28,14 @@ pub fn run(colour: bool) -> io::Result<()> {
         server.env_remove(variable);
     }
     server.env("NINEPLAN_SESSIONS_PATH", folder.path()).env("NINEPLAN_LOG_LEVEL", "error");
-    let mut client = Client::start(server, Printer { colour: colour && io::stdout().is_terminal() })?;
-    play(&mut client)?;
-    client.finish()?;
+    let print = Printer { colour: colour && io::stdout().is_terminal() };
+    let mut player = Player { client: Client::start(server, "9plan-demo")?, print };
+    play(&mut player)?;
+    player.client.finish()?;
     folder.close()
 }
 
-fn play(client: &mut Client) -> io::Result<()> {
+fn play(client: &mut Player) -> io::Result<()> {
     client.print.heading("An agent starts a session, and writes three plans for the work.")?;
     let created =
         client.call("session_create", &json!({ "task_description": "Show blog posts from the Ghost API" }))?;
@@ -107,74 +110,23 @@ fn expect(right: bool, what: &str) -> io::Result<()> {
     if right { Ok(()) } else { Err(io::Error::other(format!("the last reply is wrong: it should give {what}"))) }
 }
 
-/// A client that sends a request and waits for its answer.
-struct Client {
-    server: Child,
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
-    sent: u64,
+/// A client whose calls and replies are printed.
+struct Player {
+    client: Client,
     print: Printer,
 }
 
-impl Client {
-    fn start(mut command: Command, print: Printer) -> io::Result<Self> {
-        let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let gone = || io::Error::other("the server has no pipes");
-        let requests = Some(server.stdin.take().ok_or_else(gone)?);
-        let answers = BufReader::new(server.stdout.take().ok_or_else(gone)?);
-        let mut client = Self { server, requests, answers, sent: 0, print };
-        let hello = json!({
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": { "name": "9plan-demo", "version": env!("CARGO_PKG_VERSION") },
-        });
-        client.request("initialize", &hello)?;
-        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-        Ok(client)
-    }
-
-    fn send(&mut self, message: &Value) -> io::Result<()> {
-        let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        writeln!(requests, "{message}")
-    }
-
-    fn request(&mut self, method: &str, params: &Value) -> io::Result<Value> {
-        self.sent += 1;
-        self.send(&json!({ "jsonrpc": "2.0", "id": self.sent, "method": method, "params": params }))?;
-        let mut line = String::new();
-        self.answers.read_line(&mut line)?;
-        let answer: Value = serde_json::from_str(&line)?;
-        let right = answer["id"] == self.sent && answer["result"].is_object();
-        right
-            .then(|| answer["result"].clone())
-            .ok_or_else(|| io::Error::other(format!("{method} was answered by {line}")))
-    }
-
+impl Player {
     /// Calls a tool, prints the call and the reply, and gives the structured content.
     fn call(&mut self, tool: &str, arguments: &Value) -> io::Result<Value> {
         let name = format!("9plan_{tool}");
         self.print.call(&name, arguments)?;
-        let result = self.request("tools/call", &json!({ "name": name, "arguments": arguments }))?;
+        let result = self.client.request("tools/call", &json!({ "name": name, "arguments": arguments }))?;
         let reply = text(&result["content"][0], "text");
         self.print.reply(reply)?;
         expect(result["isError"] != true, "no error")?;
         expect(reply.starts_with("[Session: "), "the session's name at the head of the reply")?;
         Ok(result["structuredContent"].clone())
-    }
-
-    /// Closes the server's input, at which it ends by itself.
-    fn finish(mut self) -> io::Result<()> {
-        drop(self.requests.take());
-        let status = self.server.wait()?;
-        expect(status.success(), "a server that ends well")
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        // After a failure the server would wait for more; after `finish` it is gone already.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
     }
 }
 

@@ -84,7 +84,10 @@ impl Hook {
     fn said(&self, input: impl Read) -> Result<String, String> {
         // The client may leave the stream open behind what it has written.
         let mut values = serde_json::Deserializer::from_reader(input).into_iter::<Input>();
-        let input = values.next().ok_or("the input is empty")?.map_err(|fault| format!("the input is not understood: {fault}"))?;
+        let input = values
+            .next()
+            .ok_or("the input is empty")?
+            .map_err(|fault| format!("the input is not understood: {fault}"))?;
         self.text(&input).map_err(|error| error.to_string())
     }
 

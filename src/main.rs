@@ -20,8 +20,10 @@
 //! `sessions` for a store and makes one transition; and `server/call.rs` frames the reply.
 
 mod cli;
+mod client;
 mod config;
 mod demo;
+mod doctor;
 mod error;
 mod files;
 mod hook;
@@ -46,10 +48,12 @@ use clap::Parser;
 
 use cli::{Cli, Command};
 use config::{Config, LogLevel, Transport};
+use doctor::Repairs;
 use files::DiskPlanFiles;
 use hook::Hook;
 use ids::RandomIds;
 use sessions::{Place, Sessions};
+use setup::{Action, Part, Setup, Surroundings, System, Task};
 
 /// What is said to a person who starts the server by hand.
 const WAITING: &str = "\
@@ -85,6 +89,8 @@ fn main() -> ExitCode {
                 Err(error) => fail(&format!("{error}\nSessions are looked for in {}.", root.display()), FAILURE),
             }
         }),
+        Some(Command::Setup(order)) => set_up(order),
+        Some(Command::Doctor(order)) => configured(|config| examine(order, config)),
         Some(Command::Hook(call)) => answer(call),
         Some(Command::Completions { shell }) => ended(cli::complete(shell)),
     }
@@ -120,8 +126,7 @@ fn serve(config: Config) -> ExitCode {
     let sessions = Arc::new(sessions(config.sessions_root));
     // Where the clients of a server over HTTP work, nobody knows.
     let folder = config.project.as_deref().or(config.current.as_deref());
-    let place =
-        (config.transport == Transport::Stdio).then(|| Place::new(folder, config.conversation.as_deref()));
+    let place = (config.transport == Transport::Stdio).then(|| Place::new(folder, config.conversation.as_deref()));
     let offer = Arc::new(server::Offer::new(Arc::clone(&sessions), config.tool_prefix, place));
     let served = match config.transport {
         Transport::Stdio => {
@@ -139,6 +144,45 @@ fn serve(config: Config) -> ExitCode {
     drop(logging);
     // Not by returning: a thread that waits for standard input would be waited for.
     std::process::exit(i32::from(served.is_err()))
+}
+
+fn set_up(order: cli::Setup) -> ExitCode {
+    let Some(home) = config::home() else { return fail("there is no home folder", FAILURE) };
+    let program = match std::env::current_exe().map(PathBuf::into_os_string) {
+        Ok(program) => program.into_string(),
+        Err(error) => return fail(&format!("the program does not know where it is: {error}"), FAILURE),
+    };
+    let Ok(program) = program else { return fail("the path of the program is not Unicode", FAILURE) };
+    let at = Surroundings { system: System::this(), home, variable: &config::variable };
+    let setup = Setup { at, program };
+    let Some(client) = order.client else { return ended(setup.list()) };
+    let action = match (order.print, order.remove) {
+        (false, false) => Action::Write,
+        (false, true) => Action::Remove,
+        (true, false) => Action::Print,
+        (true, true) => Action::PrintRemoval,
+    };
+    let parts = if order.no_hooks { vec![Part::Server] } else { vec![Part::Server, Part::Hooks] };
+    match setup.run(&Task { client, action, parts, variables: order.variables }) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILURE),
+        Err(error) => ended(Err(error)),
+    }
+}
+
+fn examine(order: cli::Doctor, config: Config) -> ExitCode {
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return fail(&format!("the program does not know where it is: {error}"), FAILURE),
+    };
+    let repairs = if order.fix { Repairs::Made } else { Repairs::Told };
+    let report = doctor::examine(&sessions(config.sessions_root), &program, &config.tool_prefix, repairs);
+    let text = if order.json { serde_json::json!(report).to_string() + "\n" } else { report.to_string() };
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) if report.ok => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::from(FAILURE),
+        Err(error) => ended(Err(error)),
+    }
 }
 
 /// Answers a hook, which succeeds whatever happens.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::error::Error;
-use crate::files::{FOLDER_NAME as PLANS, sync_folder};
+use crate::files::{FOLDER_NAME as PLANS, own, sync_folder};
 use crate::plan::SessionName;
 use crate::steps::step;
 use crate::store::schema;
@@ -202,6 +202,11 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
     Ok(())
+}
+
+/// Makes an empty file that only its owner can read; one that is there stays.
+pub fn private_mark(path: &Path) -> io::Result<()> {
+    File::create(path).and_then(|file| own(&file))
 }
 
 /// Gives the log of a database and its index the rights that the database has. SQLite makes them with those that it had at

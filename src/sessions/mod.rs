@@ -4,6 +4,7 @@
 //! of who is connected. A session is made under a hidden name and gets its own when it is whole.
 
 mod folders;
+mod listing;
 mod open;
 mod places;
 
@@ -13,28 +14,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use folders::{
-    Standing, is_hidden, last_use, mark_use, mend_rights, private_folder, private_folders, remove_unfinished, taken,
-};
+use folders::{Standing, mark_use, mend_rights, private_folder, private_folders, remove_unfinished, taken};
+pub use listing::Survey;
 pub use open::SharedStore;
 use open::{Open, OpenSessions, is_idle};
 pub use places::Place;
 
-use crate::error::{Error, MissingSession};
+use crate::error::Error;
 use crate::files::{FOLDER_NAME as PLANS, PlanFiles, sync_folder};
 use crate::ids::IdGenerator;
 use crate::plan::SessionName;
 use crate::steps::step;
-use crate::store::{Binding, SessionStore, SessionView, Summary, schema, waiting};
-
-/// How many sessions an error names.
-const SUGGESTED: usize = 5;
-
-/// How many edits a mistyped session name may be away from one that is suggested; or two of its words are right.
-const CLOSE: usize = 4;
-
-/// The empty file in a session's folder that says that nobody has asked for it since a compaction.
-const COMPACTED: &str = ".compacted";
+use crate::store::{Binding, SessionStore, SessionView, schema, waiting};
 
 /// How long closing them may take when the process ends.
 const LAST_CLOSES: Duration = Duration::from_millis(150);
@@ -47,22 +38,16 @@ pub struct Sessions {
     open: Mutex<OpenSessions>,
 }
 
-/// Some of the sessions there are.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// Newest use first.
-    pub sessions: Vec<(SessionName, Summary)>,
-    /// Those that could not be read, and why.
-    pub unreadable: Vec<(SessionName, Error)>,
-    /// How many there are in all, the unreadable ones included.
-    pub total: usize,
-}
-
 impl Sessions {
     /// The sessions below `root`, an absolute path that need not exist yet. `files` makes the handler of a session's plan
     /// files from their folder.
     pub fn new(root: PathBuf, ids: Arc<dyn IdGenerator>, files: fn(PathBuf) -> Box<dyn PlanFiles>) -> Self {
         Self { root, ids, files, open: Mutex::default() }
+    }
+
+    /// The folder of all sessions.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Where a session is on disk.
@@ -107,42 +92,6 @@ impl Sessions {
         }
         tracing::info!(session = %name, "session created");
         Ok(name)
-    }
-
-    /// Binds a session to the place where it is resumed, as far as it is not yet.
-    ///
-    /// # Errors
-    ///
-    /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; the session will not be found by the place.
-    pub fn bind(&self, name: &SessionName, store: &SharedStore, place: &Place) -> Result<(), Error> {
-        let bindings = place.bindings();
-        // Listed first, and so never bound without being found.
-        for binding in bindings.iter().filter(|binding| !places::is_listed(&self.root, binding, name)) {
-            waiting::takes_long()?;
-            places::add(&self.root, binding, name).map_err(|error| Error::file("write below", &self.root, &error))?;
-        }
-        store.lock().bind(&bindings)
-    }
-
-    /// The session used last of those that have work left and are bound to one thing and, unless there are none, to one of
-    /// `others` as well; and what a list says of it.
-    pub fn unfinished(&self, bound_to: &Binding, others: &[Binding]) -> Option<(SessionName, Summary)> {
-        let look = |name: &SessionName| {
-            let mut view = self.view(name)?;
-            let summary = view.summary()?;
-            let mut found = summary.is_unfinished() && view.is_bound(bound_to)?;
-            if found && !others.is_empty() {
-                found = view.is_bound_to_any(others)?;
-            }
-            Ok::<_, Error>(found.then_some(summary))
-        };
-        places::listed(&self.root, bound_to).into_iter().find_map(|name| match look(&name) {
-            Ok(summary) => Some((name, summary?)),
-            Err(error) => {
-                tracing::warn!(session = %name, %error, "a session cannot be looked at");
-                None
-            }
-        })
     }
 
     /// Looks at a session without opening it for work.
@@ -280,137 +229,14 @@ impl Sessions {
         waiting::stop_waiting();
     }
 
-    /// Notes that the context of whoever works in a session was compacted.
-    ///
-    /// # Errors
-    ///
-    /// `FILE_SYSTEM_ERROR`.
-    pub fn note_compaction(&self, name: &SessionName) -> Result<(), Error> {
-        let mark = self.path(name).join(COMPACTED);
-        File::create(&mark).map(drop).map_err(|error| Error::file("write", &mark, &error))
-    }
-
-    /// Whether no call has come for a session since then.
-    pub fn is_unasked(&self, name: &SessionName) -> bool {
-        taken(&self.path(name).join(COMPACTED))
-    }
-
-    /// Notes that a call has come for a session.
-    pub fn note_call(&self, name: &SessionName) {
-        // It is there rarely, and where it cannot be removed an agent is reminded in vain.
-        let _ = fs::remove_file(self.path(name).join(COMPACTED));
-    }
-
     /// Notes that a session is in use now, for the order in which sessions are listed.
     pub fn touch(&self, name: &SessionName) {
         mark_use(&self.path(name), SystemTime::now());
     }
 
-    /// The summaries of the `most` sessions used last.
-    ///
-    /// # Errors
-    ///
-    /// `FILE_SYSTEM_ERROR` where the root cannot be read.
-    pub fn list(&self, most: usize) -> Result<Listing, Error> {
-        let names = self.by_last_use()?;
-        let mut listing = Listing { total: names.len(), ..Listing::default() };
-        for name in names.into_iter().take(most) {
-            match self.summary(&name) {
-                Ok(summary) => listing.sessions.push((name, summary)),
-                Err(error) => listing.unreadable.push((name, error)),
-            }
-        }
-        Ok(listing)
-    }
-
-    /// Whether work is left in a session: something is queued or active, or nothing was ever added.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::store`].
-    pub fn is_unfinished(&self, name: &SessionName) -> Result<bool, Error> {
-        Ok(self.summary(name)?.is_unfinished())
-    }
-
-    /// The failure to tell a caller that names no session and has none in use.
-    pub fn none_current(&self) -> Error {
-        let mut recent = match self.by_last_use() {
-            Ok(recent) => recent,
-            Err(unreadable) => return unreadable,
-        };
-        recent.truncate(SUGGESTED);
-        Error::SessionNotFound(MissingSession::NoneCurrent { recent })
-    }
-
-    fn summary(&self, name: &SessionName) -> Result<Summary, Error> {
-        self.standing(name)?;
-        schema::summary(&self.path(name).join(schema::FILE_NAME))
-    }
-
     /// How the files of a session stand, where there is one.
     fn standing(&self, name: &SessionName) -> Result<Standing, Error> {
         Standing::of(&self.path(name))?.ok_or_else(|| self.unknown(name))
-    }
-
-    fn unknown(&self, name: &SessionName) -> Error {
-        let mut recent = match self.by_last_use() {
-            Ok(recent) => recent,
-            Err(unreadable) => return unreadable,
-        };
-        let mut close: Vec<(usize, SessionName)> = recent
-            .iter()
-            .map(|other| (strsim::osa_distance(name.as_str(), other.as_str()), other.clone()))
-            .filter(|(distance, other)| *distance <= CLOSE || common_words(name, other) > 1)
-            .collect();
-        close.sort_by_key(|(distance, _)| *distance);
-        let close = close.into_iter().take(SUGGESTED).map(|(_, other)| other).collect();
-        recent.truncate(SUGGESTED);
-        Error::SessionNotFound(MissingSession::Unknown { name: name.clone(), close, recent })
-    }
-
-    /// Removes what processes left behind that died while they made a session: nobody was ever told of it.
-    ///
-    /// Where folders cannot be locked (on Windows, and on some network drives) it stays, hidden.
-    fn sweep(&self, left: &[PathBuf]) {
-        if left.is_empty() {
-            return;
-        }
-        let alone = File::open(&self.root).ok().filter(|root| root.try_lock().is_ok());
-        if alone.is_none() {
-            return;
-        }
-        for folder in left {
-            let removed = step("sweep", || remove_unfinished(folder));
-            tracing::warn!(folder = %folder.display(), ?removed, "a session was left unfinished");
-        }
-    }
-
-    /// The names of all sessions, newest use first. A missing root has none.
-    fn by_last_use(&self) -> Result<Vec<SessionName>, Error> {
-        waiting::takes_long()?;
-        let unreadable = |error: io::Error| Error::file("list", &self.root, &error);
-        let entries = match fs::read_dir(&self.root) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !taken(&self.root) => return Ok(Vec::new()),
-            Err(error) => return Err(unreadable(error)),
-        };
-        let mut found = Vec::new();
-        let mut left = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(unreadable)?;
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if let Some(name) = SessionName::exact(&name)
-                && let Some(used) = last_use(&entry.path())
-            {
-                found.push((used, name));
-            } else if is_hidden(&name) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                left.push(entry.path());
-            }
-        }
-        self.sweep(&left);
-        found.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.cmp(y)));
-        Ok(found.into_iter().map(|(_, name)| name).collect())
     }
 }
 
@@ -421,11 +247,6 @@ fn fill(folder: &Path, name: &SessionName, task: Option<&str>, bound: &[Binding]
     schema::create(folder, name, task, bound)
 }
 
-/// How many of the three words of two names are the same, each in its place.
-fn common_words(one: &SessionName, other: &SessionName) -> usize {
-    one.as_str().split('-').zip(other.as_str().split('-')).filter(|(a, b)| a == b).count()
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Barrier, mpsc};
@@ -433,6 +254,7 @@ mod tests {
 
     use super::open::OPEN_AT_ONCE;
     use super::*;
+    use crate::error::MissingSession;
     use crate::files::DiskPlanFiles;
     use crate::ids::RandomIds;
     use crate::ids::fakes::ScriptedIds;

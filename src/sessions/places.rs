@@ -4,20 +4,26 @@
 //! each folder and each conversation, and in it an empty file for each session. A list is a hint only. What a session is
 //! bound to stands in its database.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::folders::{last_use, private_folders};
+use super::folders::{last_use, private_folders, private_mark, taken};
+use super::{Sessions, SharedStore};
+use crate::error::Error;
 use crate::files::sync_folder;
 use crate::plan::SessionName;
-use crate::store::Binding;
+use crate::steps::step;
+use crate::store::{Binding, Summary, waiting};
 
 /// The name of the folder of all lists, beside the sessions.
 const FOLDER_NAME: &str = ".bindings";
 
 /// How many sessions a list holds; a further one takes the place of the one that was bound first.
 const MOST: usize = 32;
+
+/// The empty file in a session's folder that says that nobody has asked for it since a compaction.
+const COMPACTED: &str = ".compacted";
 
 /// Where a client works: its folder, and the conversation, by the id that the client has for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,13 +54,71 @@ impl Place {
     }
 }
 
+impl Sessions {
+    /// Binds a session to the place where it is resumed, as far as it is not yet.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; the session will not be found by the place.
+    pub fn bind(&self, name: &SessionName, store: &SharedStore, place: &Place) -> Result<(), Error> {
+        let bindings = place.bindings();
+        // Listed first, and so never bound without being found.
+        for binding in bindings.iter().filter(|binding| !is_listed(&self.root, binding, name)) {
+            waiting::takes_long()?;
+            add(&self.root, binding, name).map_err(|error| Error::file("write below", &self.root, &error))?;
+        }
+        store.lock().bind(&bindings)
+    }
+
+    /// The session used last of those that have work left and are bound to one thing and, unless there are none, to one of
+    /// `others` as well; and what a list says of it.
+    pub fn unfinished(&self, bound_to: &Binding, others: &[Binding]) -> Option<(SessionName, Summary)> {
+        let look = |name: &SessionName| {
+            let mut view = self.view(name)?;
+            let summary = view.summary()?;
+            let mut found = summary.is_unfinished() && view.is_bound(bound_to)?;
+            if found && !others.is_empty() {
+                found = view.is_bound_to_any(others)?;
+            }
+            Ok::<_, Error>(found.then_some(summary))
+        };
+        listed(&self.root, bound_to).into_iter().find_map(|name| match look(&name) {
+            Ok(summary) => Some((name, summary?)),
+            Err(error) => {
+                tracing::warn!(session = %name, %error, "a session cannot be looked at");
+                None
+            }
+        })
+    }
+
+    /// Notes that the context of whoever works in a session was compacted.
+    ///
+    /// # Errors
+    ///
+    /// `FILE_SYSTEM_ERROR`.
+    pub fn note_compaction(&self, name: &SessionName) -> Result<(), Error> {
+        let mark = self.path(name).join(COMPACTED);
+        private_mark(&mark).map_err(|error| Error::file("write", &mark, &error))
+    }
+
+    /// Whether no call has come for a session since then.
+    pub fn is_unasked(&self, name: &SessionName) -> bool {
+        taken(&self.path(name).join(COMPACTED))
+    }
+
+    /// Notes that a call has come for a session.
+    pub fn note_call(&self, name: &SessionName) {
+        // It is there rarely, and where it cannot be removed an agent is reminded in vain.
+        let _ = fs::remove_file(self.path(name).join(COMPACTED));
+    }
+}
+
 /// The sessions that may be bound so, newest use first.
 pub fn listed(root: &Path, binding: &Binding) -> Vec<SessionName> {
     // Where there is no list, nothing was ever bound.
     let names = fs::read_dir(list(root, binding)).into_iter().flatten().flatten();
     let names = names.filter_map(|entry| SessionName::exact(&entry.file_name().to_string_lossy()));
-    let mut found: Vec<_> =
-        names.filter_map(|name| Some((last_use(&root.join(name.as_str()))?, name))).collect();
+    let mut found: Vec<_> = names.filter_map(|name| Some((last_use(&root.join(name.as_str()))?, name))).collect();
     found.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.cmp(y)));
     found.into_iter().map(|(_, name)| name).collect()
 }
@@ -68,7 +132,7 @@ pub fn is_listed(root: &Path, binding: &Binding, name: &SessionName) -> bool {
 pub fn add(root: &Path, binding: &Binding, name: &SessionName) -> io::Result<()> {
     let folder = list(root, binding);
     private_folders(&folder)?;
-    File::create(folder.join(name.as_str()))?;
+    step("list", || private_mark(&folder.join(name.as_str())))?;
     shorten(&folder)?;
     sync_folder(&folder)
 }
@@ -89,8 +153,7 @@ fn shorten(folder: &Path) -> io::Result<()> {
 /// one, the sessions' databases tell them apart.
 fn list(root: &Path, binding: &Binding) -> PathBuf {
     let bytes = binding.kind().bytes().chain([0]).chain(binding.value().bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     root.join(FOLDER_NAME).join(format!("{hash:016x}"))
 }

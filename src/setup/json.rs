@@ -19,6 +19,8 @@ pub enum Unfit {
     /// It is no JSON: comments and commas at the end of a list are none.
     #[error("it is not plain JSON: {0}")]
     NotJson(#[from] serde_json::Error),
+    #[error("it is not TOML: {0}")]
+    NotToml(String),
     /// Something else stands where the entry belongs.
     #[error("{0:?} in it is not what it should be")]
     WrongKind(String),
@@ -60,16 +62,11 @@ pub fn put(text: &str, path: &[Step<'_>], value: &Value) -> Result<String, Unfit
     let mut at = root_of(text);
     let mut here = &root;
     for (depth, step) in path.iter().enumerate() {
+        if !matches!((step, here), (Step::Key(_), Value::Object(_)) | (Step::At(_), Value::Array(_))) {
+            return Err(Unfit::WrongKind(name_of(&path[..depth])));
+        }
         let parts = Parts::of(text, &at)?;
-        let wrong = || {
-            let parent = path[..depth].iter().rev().find_map(|step| if let Step::Key(key) = step { Some(*key) } else { None });
-            Unfit::WrongKind(parent.unwrap_or("the whole").to_owned())
-        };
-        let index = match (step, here) {
-            (Step::Key(key), Value::Object(_)) => parts.items.iter().rposition(|item| item.key.as_deref() == Some(key)),
-            (Step::At(index), Value::Array(list)) => (*index < list.len()).then_some(*index),
-            _ => return Err(wrong()),
-        };
+        let index = parts.find(step);
         let Some(index) = index else {
             return Ok(layout.insert(text, &parts, step, &nested(&path[depth + 1..], value)));
         };
@@ -93,11 +90,7 @@ pub fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Unfit> {
     let mut way: Vec<(Parts, usize)> = Vec::new();
     for step in path {
         let Ok(parts) = Parts::of(text, &at) else { return Ok(text.to_owned()) };
-        let index = match step {
-            Step::Key(key) => parts.items.iter().rposition(|item| item.key.as_deref() == Some(key)),
-            Step::At(index) => (*index < parts.items.len()).then_some(*index),
-        };
-        let Some(index) = index else { return Ok(text.to_owned()) };
+        let Some(index) = parts.find(step) else { return Ok(text.to_owned()) };
         at = parts.items[index].value.clone();
         way.push((parts, index));
     }
@@ -112,6 +105,12 @@ pub fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Unfit> {
         (None, None) => parts.inside.clone(),
     };
     Ok(format!("{}{}", &text[..gone.start], &text[gone.end..]))
+}
+
+/// What the last key of a path is called, for a message.
+fn name_of(path: &[Step<'_>]) -> String {
+    let key = path.iter().rev().find_map(|step| if let Step::Key(key) = step { Some(*key) } else { None });
+    key.unwrap_or("the whole").to_owned()
 }
 
 /// The value with the objects and lists around it that are missing on the way.
@@ -158,6 +157,16 @@ impl Parts {
             items.push(Item { key, start: key_start.unwrap_or(start), value: start..start + value.len() });
         }
         Ok(Self { inside, items })
+    }
+}
+
+impl Parts {
+    /// Where a part is among the others. Of two with the same key the last one counts.
+    fn find(&self, step: &Step<'_>) -> Option<usize> {
+        match step {
+            Step::Key(key) => self.items.iter().rposition(|item| item.key.as_deref() == Some(key)),
+            Step::At(index) => (*index < self.items.len()).then_some(*index),
+        }
     }
 }
 
@@ -241,8 +250,7 @@ impl<'a> Layout<'a> {
         };
         let (before, after) = text.split_at(last.value.end);
         let indent = self.indent_at(first.start);
-        let line_start = text[..first.start].ends_with(indent)
-            && text[..first.start - indent.len()].ends_with('\n');
+        let line_start = text[..first.start].ends_with(indent) && text[..first.start - indent.len()].ends_with('\n');
         if line_start {
             format!("{before},{}{indent}{key}{}{after}", self.line_end, self.render(value, indent))
         } else {

@@ -4,7 +4,7 @@
 
 use rusqlite::Connection;
 
-use super::schema;
+use super::{SessionStore, begin, schema, waiting};
 use crate::error::Error;
 
 /// Something that a session can be bound to.
@@ -30,6 +30,29 @@ impl Binding {
         match self {
             Self::Folder(value) | Self::Client(value) => value,
         }
+    }
+}
+
+impl SessionStore {
+    /// Binds the session, as far as it is not yet. It is tried for a moment only, since nobody's work depends on it.
+    ///
+    /// # Errors
+    ///
+    /// `DATABASE_ERROR`.
+    pub fn bind(&mut self, bindings: &[Binding]) -> Result<(), Error> {
+        let mut missing = false;
+        for binding in bindings {
+            missing |= !is_bound(&self.db, binding)?;
+        }
+        if !missing {
+            return Ok(());
+        }
+        waiting::takes_long()?;
+        waiting::briefly(|| {
+            let tx = begin(&mut self.db)?;
+            bind(&tx, bindings)?;
+            tx.commit()
+        })
     }
 }
 

@@ -35,7 +35,7 @@ use rusqlite::Connection;
 pub use audit::{Audit, FileList, Invariant};
 pub use bindings::Binding;
 pub use history::{Found, Remembered};
-pub use results::{ActivePlan, Ending, Finished, Outcome, Placed, Pulled, State};
+pub use results::{ActivePlan, Done, Ending, Finished, Placed, Pulled, State};
 pub use rows::{Counts, QueuedPlan};
 pub use schema::Summary;
 pub use view::SessionView;
@@ -244,27 +244,6 @@ impl SessionStore {
     pub fn state(&mut self) -> Result<State, Error> {
         let tx = Transaction::view(&mut self.db)?;
         view::state(&tx, self.files.as_ref())
-    }
-
-    /// Binds the session, as far as it is not yet. It is tried for a moment only, since nobody's work depends on it.
-    ///
-    /// # Errors
-    ///
-    /// `DATABASE_ERROR`.
-    pub fn bind(&mut self, bindings: &[Binding]) -> Result<(), Error> {
-        let mut missing = false;
-        for binding in bindings {
-            missing |= !bindings::is_bound(&self.db, binding)?;
-        }
-        if !missing {
-            return Ok(());
-        }
-        waiting::takes_long()?;
-        waiting::briefly(|| {
-            let tx = begin(&mut self.db)?;
-            bindings::bind(&tx, bindings)?;
-            tx.commit()
-        })
     }
 
     /// The text of the active plan's file or, where that cannot be read, the stored one and why.

@@ -55,18 +55,18 @@ pub(super) fn recover(db: &mut Connection, files: &dyn PlanFiles) -> Result<Reco
     Ok(repairs.finished())
 }
 
-/// What [`recover`] would do, without doing it, a phrase each that fits after "would". It takes the lock as well, without which a write that is under way looks like
+/// What [`recover`] would do, without doing it: to which plan, and a phrase that fits after "would". It takes the lock as well, without which a write that is under way looks like
 /// one that was left.
 ///
 /// # Errors
 ///
 /// `DATABASE_ERROR`.
-pub(super) fn due(db: &mut Connection, files: &Untouched) -> Result<Vec<String>, Error> {
+pub(super) fn due(db: &mut Connection, files: &Untouched) -> Result<Vec<(PlanId, String)>, Error> {
     let mut repairs = Repairs::default();
     if !in_order(&listed(files), &open_plans(db)?) {
         make(&*begin(db)?, files, &mut repairs)?;
     }
-    Ok(repairs.done.iter().map(Repair::due).collect())
+    Ok(repairs.done.into_iter().map(|repair| (repair.id.clone(), repair.due())).collect())
 }
 
 fn make(tx: &Transaction<'_>, files: &dyn PlanFiles, repairs: &mut Repairs) -> Result<(), Error> {

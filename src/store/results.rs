@@ -55,9 +55,9 @@ pub struct ActivePlan {
     pub stored: Plan,
 }
 
-/// What came of a completed plan.
+/// A completed plan, in short.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Done {
     pub id: PlanId,
     pub goal: String,
     pub outcome: String,

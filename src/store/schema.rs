@@ -49,7 +49,7 @@ pub const BINDINGS_SINCE: i64 = 2;
 type Migration = fn(&Connection, &Path) -> Result<(), Error>;
 
 /// The version that this program writes.
-pub fn latest() -> i64 {
+fn latest() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 

@@ -10,13 +10,14 @@ use super::audit::Audit;
 use super::bindings::{self, Binding};
 use super::content::text_for_reading;
 use super::recovery::{self, Untouched};
-use super::results::{ActivePlan, Outcome, State};
+use super::results::{ActivePlan, Done, State};
 use super::rows::{active, counts, queue, stored_id};
 use super::schema::{self, Summary};
 use super::transaction::Transaction;
 use super::{QUEUE_SHOWN, audit};
 use crate::error::Error;
 use crate::files::PlanFiles;
+use crate::plan::PlanId;
 
 /// A session, and its plan files.
 pub struct SessionView {
@@ -59,7 +60,7 @@ impl SessionView {
         Ok(false)
     }
 
-    /// Where it stands. Its schema must be of the present version, as that of everything is that is bound.
+    /// Where it stands.
     pub fn state(&mut self) -> Result<State, Error> {
         let tx = Transaction::view(&mut self.db)?;
         state(&tx, &self.files)
@@ -71,7 +72,7 @@ impl SessionView {
     }
 
     /// The last `most` completed plans, the last one first.
-    pub fn last_outcomes(&self, most: u32) -> Result<Vec<Outcome>, Error> {
+    pub fn last_outcomes(&self, most: u32) -> Result<Vec<Done>, Error> {
         let mut statement = self.db.prepare(
             "SELECT id, goal, outcome FROM plans WHERE history_no IS NOT NULL ORDER BY history_no DESC LIMIT ?1",
         )?;
@@ -79,22 +80,22 @@ impl SessionView {
         let mut outcomes = Vec::new();
         while let Some(row) = rows.next()? {
             let outcome = row.get::<_, Option<String>>(2)?.unwrap_or_default();
-            outcomes.push(Outcome { id: stored_id(row, 0)?, goal: row.get(1)?, outcome });
+            outcomes.push(Done { id: stored_id(row, 0)?, goal: row.get(1)?, outcome });
         }
         Ok(outcomes)
     }
 
-    /// Whether its schema is of an earlier version, which opening it for work brings up to date.
-    pub fn is_old(&self) -> Result<bool, Error> {
-        Ok(schema::check_version(&self.db)? < schema::latest())
+    /// Whether it is of the plain schema, which opening it for work brings up to date. Then there is nothing else to look at.
+    pub fn is_plain(&self) -> Result<bool, Error> {
+        Ok(schema::check_version(&self.db)? == 0)
     }
 
-    /// What opening it for work would repair, a phrase each that fits after "would".
-    pub fn repairs_due(&mut self) -> Result<Vec<String>, Error> {
+    /// What opening it for work would repair: of which plan the file, and a phrase that fits after "would".
+    pub fn repairs_due(&mut self) -> Result<Vec<(PlanId, String)>, Error> {
         recovery::due(&mut self.db, &self.files)
     }
 
-    /// Checks it against its invariants, what is to be repaired included. Its schema must be of the present version.
+    /// Checks it against its invariants, what is to be repaired included.
     pub fn audit(&mut self) -> Result<Audit, Error> {
         let tx = Transaction::view(&mut self.db)?;
         audit::audit(&tx, &self.files)

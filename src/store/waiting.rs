@@ -19,8 +19,8 @@ use crate::error::Error;
 /// How long a call waits for a busy database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The same for what nobody's work depends on.
-const BRIEF_TIMEOUT: Duration = Duration::from_millis(100);
+/// How much of that is over for what nobody's work depends on.
+const SPENT: Duration = Duration::from_millis(4_900);
 
 /// The same when the process is about to end, for all that is under way together.
 const LAST_BUSY_TIMEOUT: Duration = Duration::from_millis(250);
@@ -83,7 +83,7 @@ pub fn in_haste<R>(work: impl FnOnce() -> R) -> R {
 pub fn briefly<R>(work: impl FnOnce() -> R) -> R {
     let (patience, gave_up) = (PATIENCE.get(), GAVE_UP.get());
     let now = Instant::now();
-    PATIENCE.set(Patience::Since(now.checked_sub(BUSY_TIMEOUT - BRIEF_TIMEOUT).unwrap_or(now)));
+    PATIENCE.set(Patience::Since(now.checked_sub(SPENT).unwrap_or(now)));
     let done = work();
     PATIENCE.set(patience);
     GAVE_UP.set(gave_up);

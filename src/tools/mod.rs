@@ -56,7 +56,9 @@ impl Connection {
     /// the same conversation had before, if there is one. `prefix` is what the names of the tools begin with.
     pub fn new(sessions: Arc<Sessions>, prefix: String, place: Option<Place>) -> Self {
         let conversation = place.as_ref().and_then(|place| place.client.as_ref());
-        let current = conversation.and_then(|client| Sessions::briefly(|| sessions.unfinished(client, &[]))).map(|(name, _)| name);
+        let current = conversation
+            .and_then(|client| Sessions::briefly(|| sessions.unfinished(client, &[])))
+            .map(|(name, _)| name);
         Self { sessions, prefix, place, current, used: BTreeSet::new(), bound: BTreeSet::new() }
     }
 

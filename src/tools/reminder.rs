@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::{one_line, show_plan, show_task};
 use crate::plan::{SessionName, cut};
-use crate::store::{Counts, Outcome, State, Summary};
+use crate::store::{Counts, Done, State, Summary};
 
 /// The most characters of a text that goes to an agent unasked.
 pub const MOST: usize = 6_000;
@@ -32,7 +32,7 @@ pub struct AtWork<'a> {
     pub state: &'a State,
     pub text: Option<String>,
     /// The last ones, newest first.
-    pub outcomes: &'a [Outcome],
+    pub outcomes: &'a [Done],
 }
 
 impl Names<'_> {

@@ -32,6 +32,37 @@ pub fn version() -> Duration {
     took
 }
 
+/// The program with this sessions root, for a client that works in this folder in a conversation of its own.
+fn program(root: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command
+        .env_clear()
+        .env("HOME", root)
+        .env("NINEPLAN_SESSIONS_PATH", root)
+        .env("CLAUDE_CODE_SESSION_ID", CONVERSATION)
+        .current_dir(folder);
+    command
+}
+
+/// How long a hook takes from its start to its end after a compaction. It must have shown the session.
+pub fn compacted(root: &Path) -> Duration {
+    let input = json!({ "session_id": CONVERSATION, "cwd": root, "source": "compact" }).to_string();
+    let mut command = program(root, root);
+    command.args(["hook", "session-start"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let start = Instant::now();
+    let mut hook = command.spawn().expect("the hook starts");
+    let mut stdin = hook.stdin.take().expect("its input");
+    stdin.write_all(input.as_bytes()).expect("an input that is read");
+    drop(stdin);
+    let output = hook.wait_with_output().expect("the hook ends");
+    let took = start.elapsed();
+    assert!(output.stdout.starts_with(b"9plan: session "), "{output:?}");
+    took
+}
+
+/// The id of the conversation.
+const CONVERSATION: &str = "4853efde-c3fa-4658-b455-9e86922dda67";
+
 /// A server and its only client.
 pub struct Client {
     server: Child,
@@ -53,15 +84,16 @@ impl Client {
 
     /// The same with a log of this level, which goes to `log`.
     pub fn start_with(root: &Path, level: &str, log: Stdio) -> Self {
-        let mut command = Command::new(PROGRAM);
-        command
-            .env_clear()
-            .env("HOME", root)
-            .env("NINEPLAN_SESSIONS_PATH", root)
-            .env("NINEPLAN_LOG_LEVEL", level)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(log);
+        Self::launch(program(root, root).env("NINEPLAN_LOG_LEVEL", level).stderr(log), root)
+    }
+
+    /// The same for a client that works in this folder, in a conversation that may have sessions.
+    pub fn start_at(root: &Path, folder: &Path) -> Self {
+        Self::launch(program(root, folder).stderr(Stdio::null()), root)
+    }
+
+    fn launch(command: &mut Command, root: &Path) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let start = Instant::now();
         let mut server = command.spawn().expect("the server starts");
         let input = server.stdin.take();

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use serde_json::json;
 
 use super::Depth;
-use super::client::{Client, folder, program_size, version};
+use super::client::{Client, compacted, folder, program_size, version};
 use super::corpus::Corpus;
 use super::report::{Budget, Figure, Samples, Unit};
 
@@ -21,7 +21,7 @@ pub fn size(depth: &Depth) -> Vec<Figure> {
 
 /// From the start of the process to the answer to `initialize`, with no session there and with many; and their list.
 pub fn sessions(depth: &Depth) -> Vec<Figure> {
-    let (none, many) = (folder(), folder());
+    let (none, many, elsewhere) = (folder(), folder(), folder());
     let mut client = Client::start(many.path());
     let mut corpus = Corpus::of(1);
     let plan = corpus.plan();
@@ -29,14 +29,19 @@ pub fn sessions(depth: &Depth) -> Vec<Figure> {
         client.create([&plan]);
     }
     client.end();
-    let [mut floor, mut with_none, mut with_many] = <[Samples; 3]>::default();
+    let [mut floor, mut with_none, mut with_many, mut unfinished, mut hook] = <[Samples; 5]>::default();
     for _ in 0..depth.starts {
         floor.add(version());
-        for (root, samples) in [(none.path(), &mut with_none), (many.path(), &mut with_many)] {
-            let client = Client::start(root);
+        for (root, folder, samples) in [
+            (none.path(), elsewhere.path(), &mut with_none),
+            (many.path(), elsewhere.path(), &mut with_many),
+            (many.path(), many.path(), &mut unfinished),
+        ] {
+            let client = Client::start_at(root, folder);
             samples.add(client.started);
             client.end();
         }
+        hook.add(compacted(many.path()));
     }
     let mut client = Client::start(many.path());
     let [mut list, mut bare] = <[Samples; 2]>::default();
@@ -51,6 +56,8 @@ pub fn sessions(depth: &Depth) -> Vec<Figure> {
     vec![
         Figure::timed("start to initialize", &with_none, &[&floor], Budget::TimesOrOver(1.5, 2_000.0)),
         Figure::timed(format!("start, {count} sessions beside none"), &with_many, &[&with_none], Budget::Times(1.1)),
+        Figure::timed("start, unfinished sessions here", &unfinished, &[&with_none], Budget::TimesOrOver(1.5, 2_000.0)),
+        Figure::timed(format!("hook, {count} sessions"), &hook, &[], Budget::Below(200_000.0)),
         Figure::timed(format!("admin_sessions, {count} sessions"), &list, &[&bare], Budget::Times(1.5)),
     ]
 }
@@ -95,7 +102,8 @@ pub fn memory(depth: &Depth) -> Vec<Figure> {
     }
     let later = client.resident();
     client.end();
-    assert!(fs::read_dir(root.path()).is_ok_and(|sessions| sessions.count() == 1));
+    // The session, and the lists of what is bound where.
+    assert!(fs::read_dir(root.path()).is_ok_and(|sessions| sessions.count() == 2));
     let figure = |name: String, memory: Option<f64>, most| {
         memory.map(|memory| Figure::plain(name, Unit::Megabytes, memory, None, Budget::Below(most)))
     };

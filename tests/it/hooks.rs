@@ -87,8 +87,11 @@ fn shown(launch: Launch, moment: &str, input: &str) -> String {
 fn a_conversation_is_brought_back_after_a_compaction_and_no_other_is_disturbed() {
     let world = World::new();
     let [app, other] = ["app", "other"].map(|name| Desk::new(&world, name));
-    let (one, two, third) =
-        ("4853efde-c3fa-4658-b455-9e86922dda67", "38bfc524-794c-42db-bf43-1906c4374a54", "26c0d016-9efb-487f-90bb-21fc1ec97e10");
+    let (one, two, third) = (
+        "4853efde-c3fa-4658-b455-9e86922dda67",
+        "38bfc524-794c-42db-bf43-1906c4374a54",
+        "26c0d016-9efb-487f-90bb-21fc1ec97e10",
+    );
     assert_eq!(app.start(one, "startup"), "");
 
     let mut server = app.server(one);
@@ -190,7 +193,10 @@ Now: go on with plan {active}; what was done so far stands under Notes. End it w
     for id in [one, two, third] {
         assert_eq!((app.start(id, "compact"), app.compacting(id), app.prompted(id)), Default::default());
     }
-    assert_eq!(other.start(two, "compact"), whole_of_queue(&others, "Another task", &elsewhere.ok("admin_state", json!({})).fields));
+    assert_eq!(
+        other.start(two, "compact"),
+        whole_of_queue(&others, "Another task", &elsewhere.ok("admin_state", json!({})).fields)
+    );
 }
 
 /// What is shown of a session of which nothing is active or done.
@@ -310,12 +316,8 @@ fn a_hook_does_not_wait_for_the_end_of_its_input_nor_for_who_changes_the_session
     let _held = world.hold(&session);
     let mut launch = desk.launch("c");
     launch.command.args(["hook", "session-start"]);
-    let mut child = launch
-        .command
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        launch.command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let good = json!({ "session_id": "c", "cwd": desk.folder, "source": "compact" }).to_string();
     std::io::Write::write_all(&mut input, good.as_bytes()).unwrap();

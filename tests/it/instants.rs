@@ -45,7 +45,8 @@ fn seen(world: &World) -> Seen {
     seen
 }
 
-/// All that stands below the sessions root, but for the logs, which belong to their databases.
+/// All that stands below the sessions root, but for the logs, which belong to their databases, and the lists of what is bound
+/// where, which are hints.
 fn tree(world: &World) -> BTreeSet<String> {
     let mut folders = vec![world.root()];
     let mut found = BTreeSet::new();
@@ -53,6 +54,9 @@ fn tree(world: &World) -> BTreeSet<String> {
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(world.root()).unwrap().to_str().unwrap().replace('\\', "/");
+            if name == ".bindings" {
+                continue;
+            }
             if !name.ends_with("session.db-wal") && !name.ends_with("session.db-shm") {
                 found.insert(name);
             }
@@ -162,10 +166,12 @@ fn a_session_is_made_whole_or_not_at_all() {
     let arguments = json!({ "task_description": "new" });
     let steps =
         ["claim", "make plans", "make database", "commit", "close database", "sync folder", "name", "sync folder"];
+    let listed = ["list", "sync folder"];
     let scene = Scene { tool: "session_create", arguments, prepare: active };
-    die_everywhere(&scene, "name", &steps);
+    die_everywhere(&scene, "name", &[&steps[..], &listed].concat());
     let scene = Scene { prepare: nothing, ..scene };
-    die_everywhere(&scene, "name", &[&["make folder", "sync folder"], &steps[..]].concat());
+    let lists = ["make folder", "make folder", "sync folder", "sync folder"];
+    die_everywhere(&scene, "name", &[&["make folder", "sync folder"], &steps[..], &lists, &listed].concat());
 }
 
 #[test]

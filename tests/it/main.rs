@@ -30,6 +30,7 @@ mod prefix;
 mod readme;
 mod refusals;
 mod repair;
+mod setup;
 mod several;
 mod sharing;
 mod sick;

@@ -11,7 +11,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Reply, World, failure, names_in, plan};
+use crate::harness::{Client, Reply, World, failure, names_in, plan, sessions_in};
 
 const PROCESSES: usize = 8;
 
@@ -338,7 +338,7 @@ fn sixty_four_sessions_made_at_once_by_eight_processes_have_sixty_four_names() {
     }
     let tasks: BTreeMap<String, String> = made.into_iter().flatten().collect();
     assert_eq!(tasks.len(), 64);
-    assert_eq!(names_in(&world.root()), tasks.keys().cloned().collect());
+    assert_eq!(sessions_in(&world.root()), tasks.keys().cloned().collect());
     let listed = world.client().ok("admin_sessions", json!({ "limit": 200 })).fields;
     assert_eq!((&listed["total"], &listed["unreadable"]), (&json!(64), &json!([])));
     let text = |session: &Value, field: &str| session[field].as_str().unwrap().to_owned();

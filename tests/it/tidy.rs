@@ -13,7 +13,7 @@ const LAYERS: [&[&str]; 8] = [
     &["sessions"],
     &["tools"],
     &["server"],
-    &["cli", "config", "demo", "logging", "show"],
+    &["cli", "client", "config", "demo", "doctor", "hook", "logging", "setup", "show"],
     &["main"],
 ];
 
@@ -132,6 +132,7 @@ fn each_crate_has_its_place() {
     assert_only(&["logging.rs"], "tracing_subscriber::");
     assert_only(&["config.rs"], "directories::");
     assert_only(&["ids.rs"], "nanoid::");
+    assert_only(&["setup/entry.rs"], "toml_edit::");
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn only_the_configuration_reads_the_environment() {
 #[test]
 fn only_files_sessions_and_the_schema_touch_the_disk() {
     for source in sources() {
-        let may = ["files.rs", "sessions/", "store/schema.rs", "store/waiting.rs"]
+        let may = ["files.rs", "sessions/", "setup/files.rs", "store/schema.rs", "store/waiting.rs"]
             .iter()
             .any(|place| source.path.starts_with(place));
         for word in ["fs::", "File::", "OpenOptions", "tempfile_in"] {

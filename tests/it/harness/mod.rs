@@ -290,6 +290,13 @@ pub fn names_in(folder: &Path) -> BTreeSet<String> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+/// The names of all that stands in a sessions root beside the lists of what is bound where.
+pub fn sessions_in(root: &Path) -> BTreeSet<String> {
+    let mut names = names_in(root);
+    names.remove(".bindings");
+    names
+}
+
 /// The line of a request for the list of tools that stands alone.
 pub fn list_tools(id: u64) -> String {
     let meta = json!({

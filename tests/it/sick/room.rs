@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Patient;
 use crate::calls::tools_that_change_a_session;
-use crate::harness::Client;
+use crate::harness::{Client, sessions_in};
 
 /// Sets how large the server's files may grow, and gives what it was before.
 fn limit(client: &Client, limit: Rlimit) -> Rlimit {
@@ -47,7 +47,7 @@ fn a_full_disk_fails_what_writes_and_changes_nothing() {
         }
         let text = patient.client.fails("session_create", json!({}));
         assert!(text.starts_with("[Session: none] Error: "), "{text}");
-        assert_eq!(fs::read_dir(patient.world.root()).unwrap().count(), 2, "nothing is left of it");
+        assert_eq!(sessions_in(&patient.world.root()).len(), 2, "nothing is left of it");
         limit(&patient.client, before);
         patient.is_as_it_was();
     }

@@ -1,0 +1,440 @@
+//! `9plan setup`: what it writes into the configuration of each client, and that it touches nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::harness::World;
+
+/// The program, as it is written.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_9plan");
+
+/// What a run printed, its exit code, and what it said on standard error.
+#[track_caller]
+fn run(world: &World, arguments: &[&str]) -> (String, Option<i32>, String) {
+    said(world.server().run(&[&["setup"], arguments].concat()))
+}
+
+#[track_caller]
+fn said(output: Output) -> (String, Option<i32>, String) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (text(output.stdout), output.status.code(), text(output.stderr))
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn copy_of(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.9plan.bak", path.display()))
+}
+
+/// Where a client keeps its servers in a home folder on Linux, a file as somebody has it, and the same after it is set up.
+fn configurations() -> Vec<(&'static str, &'static str, &'static str, String)> {
+    let fill = |text: &str| text.replace("PROGRAM", PROGRAM);
+    vec![
+        (
+            "claude-code",
+            ".claude.json",
+            r#"{
+  "numStartups": 214,
+  "tipsHistory": {"new-user-warmup": 1.50, "big": 123456789012345678901234567890},
+  "mcpServers": {
+    "github": {
+      "type": "http",
+      "url": "https://api.example.com/mcp/",
+      "headers": { "Authorization": "Bearer ${TOKEN}" }
+    }
+  },
+  "projects": { "/home/ada/app": { "allowedTools": [], "history": ["\u00e9 {\"mcpServers\": {}}"] } }
+}
+"#,
+            fill(
+                r#"{
+  "numStartups": 214,
+  "tipsHistory": {"new-user-warmup": 1.50, "big": 123456789012345678901234567890},
+  "mcpServers": {
+    "github": {
+      "type": "http",
+      "url": "https://api.example.com/mcp/",
+      "headers": { "Authorization": "Bearer ${TOKEN}" }
+    },
+    "9plan": {
+      "type": "stdio",
+      "command": "PROGRAM",
+      "args": []
+    }
+  },
+  "projects": { "/home/ada/app": { "allowedTools": [], "history": ["\u00e9 {\"mcpServers\": {}}"] } }
+}
+"#,
+            ),
+        ),
+        (
+            "claude-desktop",
+            ".config/Claude/claude_desktop_config.json",
+            "{\n\t\"mcpServers\" : {\n\t\t\"files\" : { \"command\":\"npx\", \"args\":[\"-y\",\"files\"] } },\n\t\"scale\": 0\n}",
+            fill(
+                "{\n\t\"mcpServers\" : {\n\t\t\"files\" : { \"command\":\"npx\", \"args\":[\"-y\",\"files\"] },\n\t\t\"9plan\": {\n\t\t\t\"command\": \"PROGRAM\",\n\t\t\t\"args\": []\n\t\t} },\n\t\"scale\": 0\n}",
+            ),
+        ),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            "{\r\n    \"mcpServers\": {\r\n        \"db\": {\r\n            \"command\": \"db-mcp\"\r\n        }\r\n    }\r\n}\r\n",
+            fill(
+                "{\r\n    \"mcpServers\": {\r\n        \"db\": {\r\n            \"command\": \"db-mcp\"\r\n        },\r\n        \"9plan\": {\r\n            \"command\": \"PROGRAM\",\r\n            \"args\": []\r\n        }\r\n    }\r\n}\r\n",
+            ),
+        ),
+        (
+            "vscode",
+            ".config/Code/User/mcp.json",
+            "{\n  \"inputs\": [\n    { \"id\": \"key\", \"type\": \"promptString\" }\n  ],\n      \"servers\": {\n         \"a\": { \"type\": \"stdio\", \"command\": \"a\" }\n      }\n}\n",
+            fill(
+                "{\n  \"inputs\": [\n    { \"id\": \"key\", \"type\": \"promptString\" }\n  ],\n      \"servers\": {\n         \"a\": { \"type\": \"stdio\", \"command\": \"a\" },\n         \"9plan\": {\n           \"type\": \"stdio\",\n           \"command\": \"PROGRAM\",\n           \"args\": []\n         }\n      }\n}\n",
+            ),
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            r#"# my settings
+model = "gpt-5"   # the large one
+notify = [ "a",
+  "b" ]
+
+[mcp_servers.docs]   # documentation
+command = 'C:\tools\docs.exe'
+args = []
+
+[mcp_servers.docs.env]
+"KEY" = "value"
+
+[projects."/home/ada/app"]
+trust_level = "trusted"
+# the end
+"#,
+            fill(
+                r#"# my settings
+model = "gpt-5"   # the large one
+notify = [ "a",
+  "b" ]
+
+[mcp_servers.docs]   # documentation
+command = 'C:\tools\docs.exe'
+args = []
+
+[mcp_servers.docs.env]
+"KEY" = "value"
+
+[mcp_servers.9plan]
+command = "PROGRAM"
+
+[projects."/home/ada/app"]
+trust_level = "trusted"
+# the end
+"#,
+            ),
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            "{ \"security\": { \"auth\": { \"selectedType\": \"oauth-personal\" } }, \"mcpServers\": { \"a\": { \"command\": \"a\" } } }",
+            fill(
+                "{ \"security\": { \"auth\": { \"selectedType\": \"oauth-personal\" } }, \"mcpServers\": { \"a\": { \"command\": \"a\" }, \"9plan\": {\"command\":\"PROGRAM\",\"args\":[]} } }",
+            ),
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.jsonc",
+            "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}",
+            fill(
+                "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"9plan\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"PROGRAM\"\n      ]\n    }\n  }\n}",
+            ),
+        ),
+        (
+            "copilot",
+            ".copilot/mcp-config.json",
+            "\u{feff}{\n \"mcpServers\": {\n  \"a\": {\n   \"tools\": [\"*\"], \"type\": \"local\", \"command\": \"a\", \"args\": []\n  }\n }\n}\n",
+            fill(
+                "\u{feff}{\n \"mcpServers\": {\n  \"a\": {\n   \"tools\": [\"*\"], \"type\": \"local\", \"command\": \"a\", \"args\": []\n  },\n  \"9plan\": {\n   \"type\": \"local\",\n   \"command\": \"PROGRAM\",\n   \"args\": [],\n   \"tools\": [\n    \"*\"\n   ]\n  }\n }\n}\n",
+            ),
+        ),
+    ]
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_client_gets_its_entry_and_loses_it_again_and_all_else_keeps_its_bytes() {
+    for (client, file, before, after) in configurations() {
+        let world = World::new();
+        let path = world.home().join(file);
+        let shown = path.display();
+        write(&path, before);
+        let (printed, code, fault) = run(&world, &[client, "--no-hooks"]);
+        assert_eq!((code, fault.as_str()), (Some(0), ""), "{client}");
+        let first = format!("{shown} now has 9plan. As it was: {}\nRestart ", copy_of(&path).display());
+        assert!(printed.starts_with(&first), "{printed}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), after, "{client}");
+        assert_eq!(fs::read_to_string(copy_of(&path)).unwrap(), before);
+
+        // A second time there is nothing to do.
+        fs::remove_file(copy_of(&path)).unwrap();
+        let (printed, code, _) = run(&world, &[client, "--no-hooks"]);
+        assert!(code == Some(0) && printed.starts_with(&format!("{shown} has 9plan already.\n")), "{printed}");
+        assert_eq!((fs::read_to_string(&path).unwrap(), copy_of(&path).exists()), (after, false), "{client}");
+
+        let (printed, code, _) = run(&world, &[client, "--remove", "--print"]);
+        assert!(code == Some(0) && printed.starts_with(&format!("{shown} would lose 9plan.\n")), "{printed}");
+        let (printed, code, _) = run(&world, &[client, "--remove"]);
+        assert!(code == Some(0) && printed.starts_with(&format!("{shown} no longer has 9plan. ")), "{printed}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), before, "{client}");
+        let (printed, code, _) = run(&world, &[client, "--remove"]);
+        assert!(code == Some(0) && printed.starts_with(&format!("{shown} does not have 9plan.\n")), "{printed}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_without_a_file_gets_one() {
+    for (client, file, ..) in configurations() {
+        let world = World::new();
+        // A fresh opencode has no file either.
+        let path = world.home().join(file.replace(".jsonc", ".json"));
+        let (printed, code, _) = run(&world, &[client, "--print"]);
+        assert_eq!(code, Some(0));
+        assert_eq!(fs::read_dir(world.home()).unwrap().count(), 0, "{client}: to print writes nothing");
+        let (wrote, code, _) = run(&world, &[client]);
+        let shown = path.display();
+        assert!(code == Some(0) && wrote.starts_with(&format!("{shown} now has 9plan.\n")), "{wrote}");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(printed.starts_with(&format!("{shown} would get:\n{text}")), "{printed}\n{text}");
+        assert!(text.contains(PROGRAM), "{text}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_read_is_left_alone_and_what_to_put_into_it_is_printed() {
+    for (client, file, before, after) in configurations() {
+        let world = World::new();
+        let path = world.home().join(file);
+        let opening = if client == "codex" { "model = " } else { "{" };
+        let comment = if client == "codex" { "= what\n" } else { "{ // what else is there\n" };
+        let spoiled = before.replacen(opening, &format!("{comment}  "), 1);
+        write(&path, &spoiled);
+        for arguments in [&[client, "--no-hooks"][..], &[client, "--no-hooks", "--remove"]] {
+            let (printed, code, fault) = run(&world, arguments);
+            assert_eq!(code, Some(1));
+            let kind = if client == "codex" { "it is not TOML: " } else { "it is not plain JSON: " };
+            assert!(fault.starts_with(&format!("9plan: {} is left as it is: {kind}", path.display())), "{fault}");
+            if arguments.contains(&"--remove") {
+                assert!(printed.starts_with("Take \"9plan\" under \""), "{printed}");
+            } else {
+                let by_hand = printed.strip_prefix("Put this into it by hand, beside what is there:\n").unwrap();
+                assert!(by_hand.contains(PROGRAM) && after.contains(PROGRAM), "{by_hand}");
+                if client != "codex" {
+                    serde_json::from_str::<Value>(by_hand).unwrap();
+                }
+            }
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), spoiled);
+        assert!(!copy_of(&path).exists());
+    }
+}
+
+#[test]
+fn what_stands_in_the_place_of_an_object_or_is_no_text_is_left_alone() {
+    let world = World::new();
+    let path = world.home().join(".cursor/mcp.json");
+    let cases: [(&[u8], &str); 4] = [
+        (b"[]", "\"the whole\" in it is not what it should be"),
+        (b"{\"mcpServers\": []}", "\"mcpServers\" in it is not what it should be"),
+        (b"{\"mcpServers\": null}", "\"mcpServers\" in it is not what it should be"),
+        (b"{\"a\": \"\xff\"}", "stream did not contain valid UTF-8"),
+    ];
+    for (before, why) in cases {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, before).unwrap();
+        let (_, code, fault) = run(&world, &["cursor"]);
+        assert_eq!((code, fault), (Some(1), format!("9plan: {} is left as it is: {why}\n", path.display())));
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(run(&world, &["cursor"]).1, Some(1));
+}
+
+#[test]
+fn an_entry_that_is_there_keeps_what_it_says_of_other_things() {
+    let world = World::new();
+    let path = world.home().join(".cursor/mcp.json");
+    let old = json!({ "mcpServers": {
+        "9plan": { "url": "http://127.0.0.1:8080/mcp", "headers": {}, "env": { "A": "1", "B": "2" }, "disabled": false },
+        "z": {},
+    } });
+    write(&path, &old.to_string());
+    assert_eq!(run(&world, &["cursor", "--env", "B=3", "--env", "NINEPLAN_LOG_LEVEL=a=b c"]).1, Some(0));
+    let expected = json!({ "mcpServers": {
+        "9plan": {
+            "env": { "A": "1", "B": "3", "NINEPLAN_LOG_LEVEL": "a=b c" },
+            "disabled": false,
+            "command": PROGRAM,
+            "args": [],
+        },
+        "z": {},
+    } });
+    let found = fs::read_to_string(&path).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&found).unwrap().to_string(), expected.to_string());
+    assert!(run(&world, &["cursor"]).0.contains("has 9plan already"), "variables stay unless they are given anew");
+
+    let path = world.home().join(".codex/config.toml");
+    let old =
+        "[mcp_servers]\n9plan = { url = \"http://x\", enabled = true } # mine\n[mcp_servers.a]\ncommand = \"a\"\n";
+    write(&path, old);
+    assert_eq!(run(&world, &["codex", "--env", "A=1"]).1, Some(0));
+    let found = fs::read_to_string(&path).unwrap();
+    let entry = format!("9plan = {{ enabled = true , command = \"{PROGRAM}\", env.A = \"1\" }} # mine\n");
+    assert_eq!(found, old.replace("9plan = { url = \"http://x\", enabled = true } # mine\n", &entry));
+    assert!(run(&world, &["codex", "--env", "A=1"]).0.contains("has 9plan already"));
+}
+
+/// The settings of Claude Code as somebody has them who uses hooks.
+const SETTINGS: &str = r#"{
+    "$schema": "https://json.schemastore.org/claude-code-settings.json",
+    "permissions": { "allow": ["Bash(ls:*)"] },
+    "hooks": {
+        "UserPromptSubmit": [
+            { "hooks": [ { "type": "command", "command": "date" } ] }
+        ],
+        "Stop": []
+    }
+}
+"#;
+
+#[test]
+fn claude_code_gets_hooks_that_do_what_they_should() {
+    let world = World::new();
+    let settings = world.home().join(".claude/settings.json");
+    write(&settings, SETTINGS);
+    // A path that a shell would take apart.
+    let tools = world.home().join("my \"tools\" $HOME `x`");
+    fs::create_dir(&tools).unwrap();
+    let program = tools.join("9plan");
+    fs::copy(PROGRAM, &program).unwrap();
+    let root = world.root();
+    let variable = format!("NINEPLAN_SESSIONS_PATH={}", root.display());
+    let mut launch = world.server();
+    launch.command = std::process::Command::new(&program);
+    launch.command.env_clear().env("HOME", world.home());
+    let (printed, code, fault) = said(launch.run(&["setup", "claude-code", "--env", &variable]));
+    assert_eq!((code, fault.as_str()), (Some(0), ""), "{printed}");
+    assert!(printed.contains(&format!("{} now has the hooks of 9plan. As it was: ", settings.display())), "{printed}");
+    let text = fs::read_to_string(&settings).unwrap();
+    let written: Value = serde_json::from_str(&text).unwrap();
+    let entry: Value = serde_json::from_str(&fs::read_to_string(world.home().join(".claude.json")).unwrap()).unwrap();
+    assert_eq!(entry["mcpServers"]["9plan"]["command"], program.to_str().unwrap());
+    assert_eq!(entry["mcpServers"]["9plan"]["env"], json!({ "NINEPLAN_SESSIONS_PATH": root }));
+
+    // As the client calls them.
+    let home = fs::canonicalize(world.home()).unwrap();
+    let session = world.server().env("CLAUDE_CODE_SESSION_ID", "c").start().create("t");
+    for (event, source, expected) in [
+        ("SessionStart", "startup", format!("9plan: this folder has an unfinished session, {session}: ")),
+        ("SessionStart", "compact", format!("9plan: session {session} is in progress")),
+        ("PreCompact", "", format!("Keep in the summary that the work goes on in the 9plan session {session}, ")),
+        ("UserPromptSubmit", "", "9plan: the context was compacted, ".to_owned()),
+    ] {
+        let groups = written["hooks"][event].as_array().unwrap();
+        let command = groups.last().unwrap()["hooks"][0]["command"].as_str().unwrap();
+        let mut shell = world.server();
+        shell.command = std::process::Command::new("/bin/sh");
+        shell.command.env_clear().env("HOME", world.home());
+        let input = json!({ "session_id": "c", "cwd": home, "source": source }).to_string();
+        let (shown, code, fault) = said(shell.fed(&["-c", command], &input));
+        assert_eq!((code, fault.as_str()), (Some(0), ""), "{command}");
+        assert!(shown.starts_with(&expected), "{command}: {shown}");
+    }
+
+    let mut launch = world.server();
+    launch.command = std::process::Command::new(&program);
+    launch.command.env_clear().env("HOME", world.home());
+    let (printed, ..) = said(launch.run(&["setup", "claude-code"]));
+    assert!(printed.contains("settings.json has the hooks of 9plan already."), "{printed}");
+    assert_eq!(run(&world, &["claude-code", "--remove"]).1, Some(0));
+    assert_eq!(fs::read_to_string(&settings).unwrap(), SETTINGS);
+    let (printed, ..) = run(&world, &["claude-code", "--no-hooks"]);
+    assert!(!printed.contains("hooks"), "{printed}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), SETTINGS);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_leads_where_it_led_and_rights_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let kept = world.home().join("dotfiles/settings.json");
+    write(&kept, "{}");
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = world.home().join(".gemini/settings.json");
+    fs::create_dir(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/settings.json", &link).unwrap();
+    assert_eq!(run(&world, &["gemini"]).1, Some(0));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&kept).unwrap().contains(PROGRAM));
+    assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o640);
+    let names = crate::harness::names_in(link.parent().unwrap());
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["settings.json", "settings.json.9plan.bak"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_client_those_that_are_there_are_listed() {
+    let world = World::new();
+    let (printed, code, _) = run(&world, &[]);
+    let none = "Not found: claude-code, claude-desktop, cursor, vscode, codex, gemini, opencode, copilot.\n";
+    assert_eq!((printed, code), (format!("{none}Connect one with: 9plan setup CLIENT\n"), Some(0)));
+
+    let home = world.home();
+    run(&world, &["claude-code"]);
+    run(&world, &["opencode"]);
+    write(&home.join(".cursor/mcp.json"), "{\"mcpServers\": {\"9plan\": {\"command\": \"/old/9plan\"}}}");
+    write(&home.join(".codex/config.toml"), "[mcp_servers.9plan]\nurl = \"http://x\"\n");
+    write(&home.join(".gemini/settings.json"), "{ /* \"9plan\" */ }");
+    let programs = home.join("bin");
+    write(&programs.join("copilot"), "");
+    let (printed, ..) = said(world.server().env("PATH", programs.to_str().unwrap()).run(&["setup"]));
+    let expected = [
+        format!("claude-code  connected, with hooks               {}/.claude.json", home.display()),
+        format!("cursor       connected to /old/9plan             {}/.cursor/mcp.json", home.display()),
+        format!("codex        connected in another way            {}/.codex/config.toml", home.display()),
+        format!("gemini       names 9plan, but cannot be checked  {}/.gemini/settings.json", home.display()),
+        format!("opencode     connected                           {}/.config/opencode/opencode.json", home.display()),
+        format!("copilot      not connected                       {}/.copilot/mcp-config.json", home.display()),
+        "Not found: claude-desktop, vscode.".to_owned(),
+        "Connect one with: 9plan setup CLIENT".to_owned(),
+    ];
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn wrong_usage_says_what_is_right() {
+    let world = World::new();
+    for (arguments, why) in [
+        (
+            &["nobody"][..],
+            "possible values: claude-code, claude-desktop, cursor, vscode, codex, gemini, opencode, copilot",
+        ),
+        (&["cursor", "--env", "A"], "write it as KEY=VALUE"),
+        (&["cursor", "--env", "A B=1"], "write it as KEY=VALUE"),
+        (&["cursor", "--env", "A=1", "--remove"], "cannot be used with"),
+        (&["--remove"], "<CLIENT>"),
+    ] {
+        let (printed, code, fault) = run(&world, arguments);
+        assert_eq!((printed.as_str(), code), ("", Some(2)), "{fault}");
+        assert!(fault.contains(why), "{fault}");
+    }
+    assert_eq!(fs::read_dir(world.home()).unwrap().count(), 0);
+}
