@@ -133,10 +133,12 @@ impl Session {
 }
 
 impl Server {
-    /// Starts the server as a client does, and makes a call that changes nothing.
+    /// Starts the server as a client does, beside an empty folder of sessions, and makes a call.
     fn tried(program: &Path, prefix: &str) -> io::Result<Self> {
+        // Elsewhere: a server that lists sessions clears away what was never finished.
+        let folder = tempfile::Builder::new().prefix("9plan-").tempdir()?;
         let mut command = Command::new(program);
-        command.env_remove("NINEPLAN_TRANSPORT").stderr(Stdio::piped());
+        command.env("NINEPLAN_SESSIONS_PATH", folder.path()).env_remove("NINEPLAN_TRANSPORT").stderr(Stdio::piped());
         let start = Instant::now();
         let mut client = Client::start(command, "9plan-doctor")?;
         let took = start.elapsed();
@@ -144,6 +146,7 @@ impl Server {
         let call = json!({ "name": format!("{prefix}admin_sessions"), "arguments": { "limit": 1 } });
         let called = client.request("tools/call", &call)?;
         client.finish()?;
+        folder.close()?;
         let shown = tools.as_array().into_iter().flatten().map(|tool| {
             let shown = ["name", "description", "inputSchema"].map(|part| (part, &tool[part]));
             json!(BTreeMap::from(shown)).to_string().len() + ",".len()

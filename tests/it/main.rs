@@ -9,6 +9,7 @@ mod budgets;
 mod calls;
 mod contract;
 mod demo;
+mod doctor;
 mod ending;
 mod eras;
 mod errors;
