@@ -30,6 +30,8 @@ pub struct Config {
     pub current: Option<PathBuf>,
     /// The id that the client has for the conversation.
     pub conversation: Option<String>,
+    /// The client's process, of which it tells its hooks.
+    pub client_process: Option<u32>,
     /// Whether a terminal may be written to in colour: `NO_COLOR` is unset or empty (<https://no-color.org>).
     pub colour: bool,
 }
@@ -110,8 +112,19 @@ impl Config {
         };
         let current = places.current.clone();
         let conversation = value("CLAUDE_CODE_SESSION_ID").map(|id| id.to_string_lossy().into_owned());
+        let client_process = value("CLAUDE_PID").and_then(|number| number.to_str()?.parse().ok());
         let colour = lookup("NO_COLOR").is_none_or(|value| value.is_empty());
-        Ok(Self { sessions_root, log_level, transport, tool_prefix, project, current, conversation, colour })
+        Ok(Self {
+            sessions_root,
+            log_level,
+            transport,
+            tool_prefix,
+            project,
+            current,
+            conversation,
+            client_process,
+            colour,
+        })
     }
 }
 
@@ -246,6 +259,7 @@ mod tests {
             project: None,
             current: Some("/project".into()),
             conversation: None,
+            client_process: None,
             colour: true,
         }
     }
@@ -263,6 +277,7 @@ mod tests {
             "NINEPLAN_TOOLSETS",
             "CLAUDE_PROJECT_DIR",
             "CLAUDE_CODE_SESSION_ID",
+            "CLAUDE_PID",
         ];
         assert_eq!(read(&[]), Ok(defaults()));
         assert_eq!(read(&names.map(|name| (name, ""))), Ok(defaults()));
@@ -279,6 +294,7 @@ mod tests {
             ("NINEPLAN_TOOLSETS", "core"),
             ("CLAUDE_PROJECT_DIR", "app"),
             ("CLAUDE_CODE_SESSION_ID", "c-1"),
+            ("CLAUDE_PID", "7"),
             ("NO_COLOR", "1"),
         ]);
         let expected = Config {
@@ -289,6 +305,7 @@ mod tests {
             project: Some("/project/app".into()),
             current: Some("/project".into()),
             conversation: Some("c-1".into()),
+            client_process: Some(7),
             colour: false,
         };
         assert_eq!(config, Ok(expected));

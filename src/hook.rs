@@ -59,6 +59,8 @@ pub struct Hook {
     /// The folder of the client's project, and the one in which the hook was started.
     pub project: Option<PathBuf>,
     pub current: Option<PathBuf>,
+    /// The client's process.
+    pub client_process: Option<u32>,
     /// What the names of the tools begin with.
     pub prefix: String,
 }
@@ -96,6 +98,9 @@ impl Hook {
         let names = Names { prefix: &self.prefix };
         // The session of this conversation, unless it is another folder's.
         let own = place.client.as_ref().and_then(|client| self.sessions.unfinished(client, &place.folders()));
+        if matches!(self.moment, Moment::SessionStart) {
+            self.note_conversation(input, &place);
+        }
         let lost = matches!(input.source.as_deref(), Some("compact" | "resume" | "clear"));
         match (self.moment, own) {
             (Moment::SessionStart, Some((name, _))) if lost => {
@@ -135,6 +140,15 @@ impl Hook {
         let text = state.active.as_ref().map(|active| view.text_of_active(active));
         let outcomes = view.last_outcomes(OUTCOMES_LISTED)?;
         Ok(names.whole(name, &AtWork { state: &state, text, outcomes: &outcomes }))
+    }
+
+    /// Lets the servers of the client know which conversation it is at, where that is another one than when it was started.
+    fn note_conversation(&self, input: &Input, place: &Place) {
+        let Some(process) = self.client_process else { return };
+        let other = (input.source.as_deref() != Some("startup")).then_some(place);
+        if let Err(error) = self.sessions.note_conversation(process, other) {
+            tracing::warn!(%error, "the conversation cannot be noted");
+        }
     }
 
     fn note_compaction(&self, name: &SessionName) {

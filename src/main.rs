@@ -126,7 +126,12 @@ fn serve(config: Config) -> ExitCode {
     let sessions = Arc::new(sessions(config.sessions_root));
     // Where the clients of a server over HTTP work, nobody knows.
     let folder = config.project.as_deref().or(config.current.as_deref());
-    let place = (config.transport == Transport::Stdio).then(|| Place::new(folder, config.conversation.as_deref()));
+    #[cfg(unix)]
+    let process = Some(std::os::unix::process::parent_id());
+    #[cfg(not(unix))]
+    let process = None;
+    let place = (config.transport == Transport::Stdio)
+        .then(|| Place { process, ..Place::new(folder, config.conversation.as_deref()) });
     let offer = Arc::new(server::Offer::new(Arc::clone(&sessions), config.tool_prefix, place));
     let served = match config.transport {
         Transport::Stdio => {
@@ -194,6 +199,7 @@ fn answer(call: cli::Hook) -> ExitCode {
             sessions: sessions(config.sessions_root),
             project: config.project,
             current: config.current,
+            client_process: config.client_process,
             prefix: config.tool_prefix,
         })
     });

@@ -3,6 +3,7 @@
 //! Owns the folder of a session as a whole and the set of open stores. Knows nothing of what is in a session, of tools or
 //! of who is connected. A session is made under a hidden name and gets its own when it is whole.
 
+mod conversations;
 mod folders;
 mod listing;
 mod open;
@@ -60,13 +61,12 @@ impl Sessions {
         self.path(name).is_dir()
     }
 
-    /// Makes a session under a name that no other process can have taken, bound to the place where it is made, if that is
-    /// known.
+    /// Makes a session under a name that no other process can have taken. `bound` is what it is bound to.
     ///
     /// # Errors
     ///
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`.
-    pub fn create(&self, task: Option<&str>, place: Option<&Place>) -> Result<SessionName, Error> {
+    pub fn create(&self, task: Option<&str>, bound: &[Binding]) -> Result<SessionName, Error> {
         waiting::takes_long()?;
         private_folders(&self.root).map_err(|error| Error::file("make", &self.root, &error))?;
         // As long as anybody makes a session, nobody takes it for one that was left unfinished.
@@ -78,8 +78,7 @@ impl Sessions {
             let _ = remove_unfinished(left);
             error
         };
-        let bound = place.map(Place::bindings).unwrap_or_default();
-        fill(&hidden, &name, task, &bound).map_err(|error| failed(&hidden, error))?;
+        fill(&hidden, &name, task, bound).map_err(|error| failed(&hidden, error))?;
         step("name", || fs::rename(&hidden, &folder))
             .map_err(|error| failed(&hidden, Error::file("make", &folder, &error)))?;
         sync_folder(&self.root).map_err(|error| {
@@ -285,8 +284,8 @@ mod tests {
     fn a_name_that_is_taken_is_drawn_again() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-b-c", "a-b-c", "d-e-f"]);
-        assert_eq!(sessions.create(None, None).unwrap(), name("a-b-c"));
-        assert_eq!(sessions.create(None, None).unwrap(), name("d-e-f"));
+        assert_eq!(sessions.create(None, &[]).unwrap(), name("a-b-c"));
+        assert_eq!(sessions.create(None, &[]).unwrap(), name("d-e-f"));
         assert_eq!(fs::read_dir(root.path().join("sessions")).unwrap().count(), 2);
     }
 
@@ -294,7 +293,7 @@ mod tests {
     fn a_name_under_which_a_session_is_being_made_is_drawn_again() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("sessions/.a-b-c.new")).unwrap();
-        assert_eq!(sessions(root.path(), &["a-b-c", "d-e-f"]).create(None, None).unwrap(), name("d-e-f"));
+        assert_eq!(sessions(root.path(), &["a-b-c", "d-e-f"]).create(None, &[]).unwrap(), name("d-e-f"));
     }
 
     /// Looks for sessions, as another process may, while a name is drawn.
@@ -320,7 +319,7 @@ mod tests {
         let other = root.path().join("sessions/.backup.new");
         fs::create_dir(&other).unwrap();
         let making = Sessions { ids: Arc::new(Prying(root.path().to_owned())), ..sessions(root.path(), &[]) };
-        making.create(None, None).unwrap();
+        making.create(None, &[]).unwrap();
         assert!(unfinished.exists());
         assert_eq!(making.by_last_use().unwrap(), [name("a-a-a")]);
         assert!(!unfinished.exists() && other.exists());
@@ -333,7 +332,7 @@ mod tests {
         for (left, content, is_one) in
             [("plans/aaaaa.txt", "", true), (schema::LOG_NAME, "x", true), (schema::LOG_NAME, "", false)]
         {
-            let name = sessions.create(None, None).unwrap();
+            let name = sessions.create(None, &[]).unwrap();
             fs::remove_file(sessions.path(&name).join(schema::FILE_NAME)).unwrap();
             fs::write(sessions.path(&name).join(left), content).unwrap();
             let missing = matches!(sessions.store(&name), Err(Error::SessionNotFound(_)));
@@ -365,7 +364,7 @@ mod tests {
     fn a_link_with_the_name_of_an_unfinished_session_leads_to_nothing_that_is_removed() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None, None).unwrap();
+        let name = sessions.create(None, &[]).unwrap();
         std::os::unix::fs::symlink(sessions.path(&name), root.path().join("sessions/.b-b-b.new")).unwrap();
         sessions.by_last_use().unwrap();
         assert!(sessions.path(&name).join(schema::FILE_NAME).exists());
@@ -375,7 +374,7 @@ mod tests {
     fn a_session_is_opened_once() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None, None).unwrap();
+        let name = sessions.create(None, &[]).unwrap();
         let store = sessions.store(&name).unwrap();
         assert!(Arc::ptr_eq(&store.0, &sessions.store(&name).unwrap().0));
     }
@@ -385,7 +384,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a", "b-b-b", "c-c-c"]);
         for hours in 1..=3 {
-            let name = sessions.create(None, None).unwrap();
+            let name = sessions.create(None, &[]).unwrap();
             age(&sessions, &name, hours);
         }
         assert_eq!(listed(&sessions), ["a-a-a", "b-b-b", "c-c-c"]);
@@ -401,7 +400,7 @@ mod tests {
         let plan = crate::plan::Plan::default();
         let mut names = Vec::new();
         for hours in 1..=3 {
-            let name = sessions.create(None, None).unwrap();
+            let name = sessions.create(None, &[]).unwrap();
             sessions.store(&name).unwrap().lock().add(&plan, crate::plan::Position::Back, None).unwrap();
             mark_use(&sessions.path(&name), SystemTime::now() - Duration::from_secs(hours * 3_600));
             names.push(name);
@@ -420,7 +419,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a", "b-b-b"]);
         for hours in 1..=2 {
-            let name = sessions.create(None, None).unwrap();
+            let name = sessions.create(None, &[]).unwrap();
             age(&sessions, &name, hours);
         }
         let log = sessions.path(&name("b-b-b")).join(schema::LOG_NAME);
@@ -436,7 +435,7 @@ mod tests {
         // Too long for SQLite, not for the disk.
         let long = (0..5).fold(root.path().to_owned(), |path, _| path.join("long".repeat(30)));
         let sessions = sessions(&long, &["a-a-a"]);
-        let error = sessions.create(None, None).unwrap_err();
+        let error = sessions.create(None, &[]).unwrap_err();
         assert_eq!(error.category(), "FILE_SYSTEM_ERROR");
         assert!(error.suggestion("").contains("NINEPLAN_SESSIONS_PATH"), "{error}");
         assert_eq!(fs::read_dir(long.join("sessions")).unwrap().count(), 0);
@@ -449,7 +448,7 @@ mod tests {
             // The database of a session that is being made has the longest path of all.
             let rest = length - parent.path().join("sessions/.a-a-a.new/session.db").as_os_str().len() - 2;
             let root = parent.path().join("x".repeat(rest / 2)).join("y".repeat(rest - rest / 2));
-            let made = sessions(&root, &["a-a-a"]).create(None, None).map(drop).map_err(|error| error.category());
+            let made = sessions(&root, &["a-a-a"]).create(None, &[]).map(drop).map_err(|error| error.category());
             assert_eq!(made, if taken { Ok(()) } else { Err("FILE_SYSTEM_ERROR") }, "{length}");
         }
     }
@@ -458,7 +457,7 @@ mod tests {
     fn listing_leaves_no_file_behind() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None, None).unwrap();
+        let name = sessions.create(None, &[]).unwrap();
         // Nor that of somebody who was killed.
         fs::write(sessions.path(&name).join(schema::LOG_NAME), "").unwrap();
         sessions.list(10).unwrap();
@@ -471,7 +470,7 @@ mod tests {
     fn a_session_put_in_the_place_of_an_open_one_is_the_one_that_is_used() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a", "b-b-b"]);
-        let (one, other) = (sessions.create(Some("one"), None).unwrap(), sessions.create(Some("other"), None).unwrap());
+        let (one, other) = (sessions.create(Some("one"), &[]).unwrap(), sessions.create(Some("other"), &[]).unwrap());
         let task = |name| sessions.store(name).unwrap().lock().state().unwrap().task_description;
         assert_eq!(task(&one).as_deref(), Some("one"));
         fs::rename(sessions.path(&one), root.path().join("aside")).unwrap();
@@ -485,7 +484,7 @@ mod tests {
     fn a_link_put_in_the_place_of_the_plans_of_an_open_session_is_refused() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None, None).unwrap();
+        let name = sessions.create(None, &[]).unwrap();
         sessions.store(&name).unwrap();
         let (plans, outside) = (sessions.path(&name).join(PLANS), root.path().join("outside"));
         fs::create_dir(&outside).unwrap();
@@ -504,7 +503,7 @@ mod tests {
     fn only_so_many_sessions_stay_open_and_a_closed_one_opens_again() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, None).unwrap()).collect();
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, &[]).unwrap()).collect();
         for name in names.iter().chain(&names) {
             sessions.store(name).unwrap();
             sessions.close_idle();
@@ -523,7 +522,7 @@ mod tests {
     fn the_session_that_was_not_used_for_longest_is_closed_first() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, None).unwrap()).collect();
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, &[]).unwrap()).collect();
         for name in &names[..OPEN_AT_ONCE] {
             sessions.store(name).unwrap();
         }
@@ -539,7 +538,7 @@ mod tests {
     fn the_end_waits_for_no_call() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let [one, other] = [(); 2].map(|()| sessions.store(&sessions.create(None, None).unwrap()).unwrap());
+        let [one, other] = [(); 2].map(|()| sessions.store(&sessions.create(None, &[]).unwrap()).unwrap());
         let used = other.lock();
         drop(one);
         sessions.close_all();
@@ -551,7 +550,7 @@ mod tests {
     fn a_session_that_is_just_asked_for_is_not_closed() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &[]);
-        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, None).unwrap()).collect();
+        let names: Vec<SessionName> = (0..=OPEN_AT_ONCE).map(|_| sessions.create(None, &[]).unwrap()).collect();
         let mut open = sessions.open();
         let held = open.slot(&names[0]);
         for name in &names[1..] {
@@ -566,7 +565,7 @@ mod tests {
     fn a_session_whose_plan_files_were_taken_away_is_put_in_order_when_it_is_used_next() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None, None).unwrap();
+        let name = sessions.create(None, &[]).unwrap();
         let plan = crate::plan::Plan { goal: "do it".to_owned(), ..Default::default() };
         let store = sessions.store(&name).unwrap();
         let path = store.lock().add(&plan, crate::plan::Position::Back, None).unwrap().path;
@@ -588,7 +587,7 @@ mod tests {
             }
             Box::new(DiskPlanFiles::new(folder))
         }));
-        let (slow, other) = (sessions.create(None, None).unwrap(), sessions.create(None, None).unwrap());
+        let (slow, other) = (sessions.create(None, &[]).unwrap(), sessions.create(None, &[]).unwrap());
         let open = |name: SessionName| {
             let sessions = Arc::clone(&sessions);
             thread::spawn(move || sessions.store(&name).map(drop))
@@ -607,7 +606,7 @@ mod tests {
     fn a_session_is_unfinished_until_all_that_was_added_is_done() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["a-a-a"]);
-        let name = sessions.create(None, None).unwrap();
+        let name = sessions.create(None, &[]).unwrap();
         assert!(sessions.is_unfinished(&name).unwrap());
         let store = sessions.store(&name).unwrap();
         let plan = crate::plan::Plan { goal: "do it".to_owned(), ..Default::default() };
@@ -623,8 +622,8 @@ mod tests {
     fn names_that_are_close_are_suggested() {
         let root = tempfile::tempdir().unwrap();
         let sessions = sessions(root.path(), &["amber-quiet-river", "plain-other-thing"]);
-        sessions.create(None, None).unwrap();
-        sessions.create(None, None).unwrap();
+        sessions.create(None, &[]).unwrap();
+        sessions.create(None, &[]).unwrap();
         for (wanted, expected) in [
             ("amber-quite-river", vec![name("amber-quiet-river")]),
             ("amber-quiet-mountain", vec![name("amber-quiet-river")]),

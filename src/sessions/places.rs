@@ -17,7 +17,7 @@ use crate::steps::step;
 use crate::store::{Binding, Summary, waiting};
 
 /// The name of the folder of all lists, beside the sessions.
-const FOLDER_NAME: &str = ".bindings";
+pub const LISTS: &str = ".bindings";
 
 /// How many sessions a list holds; a further one takes the place of the one that was bound first.
 const MOST: usize = 32;
@@ -30,6 +30,8 @@ const COMPACTED: &str = ".compacted";
 pub struct Place {
     pub folder: Option<Binding>,
     pub client: Option<Binding>,
+    /// The client's process, where that is known.
+    pub process: Option<u32>,
 }
 
 impl Place {
@@ -39,6 +41,7 @@ impl Place {
         Self {
             folder: folder.map(|path| Binding::Folder(path.to_string_lossy().into_owned())),
             client: client.map(|id| Binding::Client(id.to_owned())),
+            process: None,
         }
     }
 
@@ -47,27 +50,34 @@ impl Place {
         let folder = self.folder.as_ref().map(Binding::value).unwrap_or_default();
         Path::new(folder).ancestors().map(|path| Binding::Folder(path.to_string_lossy().into_owned())).collect()
     }
-
-    /// What a session is bound to that is made or resumed here.
-    pub fn bindings(&self) -> Vec<Binding> {
-        self.folder.iter().chain(&self.client).cloned().collect()
-    }
 }
 
 impl Sessions {
+    /// What a session is bound to that is made or resumed at a place.
+    pub fn bindings(&self, place: &Place) -> Vec<Binding> {
+        let noted = self.noted(place).filter(|noted| Some(noted) != place.client.as_ref());
+        place.folder.iter().chain(&place.client).chain(&noted).cloned().collect()
+    }
+
+    /// The unfinished session of the conversation at a place.
+    pub fn continued(&self, place: &Place) -> Option<SessionName> {
+        let noted = self.noted(place);
+        let mut conversations = place.client.iter().chain(&noted);
+        conversations.find_map(|client| self.unfinished(client, &[])).map(|(name, _)| name)
+    }
+
     /// Binds a session to the place where it is resumed, as far as it is not yet.
     ///
     /// # Errors
     ///
     /// `FILE_SYSTEM_ERROR` or `DATABASE_ERROR`; the session will not be found by the place.
-    pub fn bind(&self, name: &SessionName, store: &SharedStore, place: &Place) -> Result<(), Error> {
-        let bindings = place.bindings();
+    pub fn bind(&self, name: &SessionName, store: &SharedStore, bindings: &[Binding]) -> Result<(), Error> {
         // Listed first, and so never bound without being found.
         for binding in bindings.iter().filter(|binding| !is_listed(&self.root, binding, name)) {
             waiting::takes_long()?;
             add(&self.root, binding, name).map_err(|error| Error::file("write below", &self.root, &error))?;
         }
-        store.lock().bind(&bindings)
+        store.lock().bind(bindings)
     }
 
     /// The session used last of those that have work left and are bound to one thing and, unless there are none, to one of
@@ -138,7 +148,7 @@ pub fn add(root: &Path, binding: &Binding, name: &SessionName) -> io::Result<()>
 }
 
 /// Takes out of a list what is too much.
-fn shorten(folder: &Path) -> io::Result<()> {
+pub fn shorten(folder: &Path) -> io::Result<()> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -155,5 +165,5 @@ fn list(root: &Path, binding: &Binding) -> PathBuf {
     let bytes = binding.kind().bytes().chain([0]).chain(binding.value().bytes());
     let hash =
         bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    root.join(FOLDER_NAME).join(format!("{hash:016x}"))
+    root.join(LISTS).join(format!("{hash:016x}"))
 }

@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::plan::{PlanId, SessionName, clip, fitting};
 use crate::sessions::{Place, Sessions, SharedStore};
-use crate::store::QueuedPlan;
+use crate::store::{Binding, QueuedPlan};
 
 /// The most bytes of JSON that the longest text of a reply takes: it stands there twice, and a line of a reply stays below
 /// 60 KiB.
@@ -47,19 +47,18 @@ pub struct Connection {
     place: Option<Place>,
     current: Option<SessionName>,
     used: BTreeSet<SessionName>,
-    /// What is known to be bound to the place.
+    /// What is known to be bound, and to what.
     bound: BTreeSet<SessionName>,
+    bound_to: Vec<Binding>,
 }
 
 impl Connection {
     /// A new connection of a client that works at `place`, if that is known. Its current session is the unfinished one that
     /// the same conversation had before, if there is one. `prefix` is what the names of the tools begin with.
     pub fn new(sessions: Arc<Sessions>, prefix: String, place: Option<Place>) -> Self {
-        let conversation = place.as_ref().and_then(|place| place.client.as_ref());
-        let current = conversation
-            .and_then(|client| Sessions::briefly(|| sessions.unfinished(client, &[])))
-            .map(|(name, _)| name);
-        Self { sessions, prefix, place, current, used: BTreeSet::new(), bound: BTreeSet::new() }
+        let current = place.as_ref().and_then(|place| Sessions::briefly(|| sessions.continued(place)));
+        let (used, bound) = (BTreeSet::new(), BTreeSet::new());
+        Self { sessions, prefix, place, current, used, bound, bound_to: Vec::new() }
     }
 
     /// The session that a call will be about, as far as can be told before it is made. `named` is the argument as it came.
@@ -154,9 +153,20 @@ impl<'a> Call<'a> {
 
     /// Makes a session, bound to the place where the client works.
     fn create(&mut self, task: Option<&str>) -> Result<SessionName, Error> {
-        let name = self.sessions().create(task, self.connection.place.as_ref())?;
+        self.look_around();
+        let name = self.sessions().create(task, &self.connection.bound_to)?;
         self.connection.bound.insert(name.clone());
         Ok(name)
+    }
+
+    /// Finds out where the client works now: its conversation may be another one than before.
+    fn look_around(&mut self) {
+        let Some(place) = &self.connection.place else { return };
+        let bindings = self.connection.sessions.bindings(place);
+        if bindings != self.connection.bound_to {
+            self.connection.bound_to = bindings;
+            self.connection.bound.clear();
+        }
     }
 
     /// Binds a session to the place where the client works. Where that fails, the session is as good as before.
@@ -165,11 +175,11 @@ impl<'a> Call<'a> {
     ///
     /// `DATABASE_ERROR` where the call is in haste and it would take long.
     fn bind(&mut self, session: &Opened) -> Result<(), Error> {
-        let Some(place) = &self.connection.place else { return Ok(()) };
+        self.look_around();
         if self.connection.bound.contains(&session.name) {
             return Ok(());
         }
-        match self.connection.sessions.bind(&session.name, &session.store, place) {
+        match self.connection.sessions.bind(&session.name, &session.store, &self.connection.bound_to) {
             Err(error) if Sessions::gave_up_in_haste() => return Err(error),
             Err(error) => tracing::warn!(%error, "the session is not bound to where it is resumed"),
             Ok(()) => drop(self.connection.bound.insert(session.name.clone())),

@@ -122,7 +122,7 @@ fn what_opening_a_session_would_repair_is_told_and_only_then_done() {
     fs::write(world.plans(&session).join(format!(".{active}.x.tmp")), "half").unwrap();
     fs::write(
         file(&done),
-        format!("# Goal\ndone\n\n# Context\nA context.\n\n# Approach\n1. A step.\n\n# Success Criteria\nIt shows.\n"),
+        "# Goal\ndone\n\n# Context\nA context.\n\n# Approach\n1. A step.\n\n# Success Criteria\nIt shows.\n",
     )
     .unwrap();
     fs::write(world.plans(&session).join("mine.md"), "words").unwrap();

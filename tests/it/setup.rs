@@ -33,13 +33,12 @@ fn copy_of(path: &Path) -> PathBuf {
 }
 
 /// Where a client keeps its servers in a home folder on Linux, a file as somebody has it, and the same after it is set up.
-fn configurations() -> Vec<(&'static str, &'static str, &'static str, String)> {
-    let fill = |text: &str| text.replace("PROGRAM", PROGRAM);
-    vec![
-        (
-            "claude-code",
-            ".claude.json",
-            r#"{
+/// `PROGRAM` stands for the path of the program.
+const CONFIGURATIONS: [[&str; 4]; 8] = [
+    [
+        "claude-code",
+        ".claude.json",
+        r#"{
   "numStartups": 214,
   "tipsHistory": {"new-user-warmup": 1.50, "big": 123456789012345678901234567890},
   "mcpServers": {
@@ -52,8 +51,7 @@ fn configurations() -> Vec<(&'static str, &'static str, &'static str, String)> {
   "projects": { "/home/ada/app": { "allowedTools": [], "history": ["\u00e9 {\"mcpServers\": {}}"] } }
 }
 "#,
-            fill(
-                r#"{
+        r#"{
   "numStartups": 214,
   "tipsHistory": {"new-user-warmup": 1.50, "big": 123456789012345678901234567890},
   "mcpServers": {
@@ -71,36 +69,29 @@ fn configurations() -> Vec<(&'static str, &'static str, &'static str, String)> {
   "projects": { "/home/ada/app": { "allowedTools": [], "history": ["\u00e9 {\"mcpServers\": {}}"] } }
 }
 "#,
-            ),
-        ),
-        (
-            "claude-desktop",
-            ".config/Claude/claude_desktop_config.json",
-            "{\n\t\"mcpServers\" : {\n\t\t\"files\" : { \"command\":\"npx\", \"args\":[\"-y\",\"files\"] } },\n\t\"scale\": 0\n}",
-            fill(
-                "{\n\t\"mcpServers\" : {\n\t\t\"files\" : { \"command\":\"npx\", \"args\":[\"-y\",\"files\"] },\n\t\t\"9plan\": {\n\t\t\t\"command\": \"PROGRAM\",\n\t\t\t\"args\": []\n\t\t} },\n\t\"scale\": 0\n}",
-            ),
-        ),
-        (
-            "cursor",
-            ".cursor/mcp.json",
-            "{\r\n    \"mcpServers\": {\r\n        \"db\": {\r\n            \"command\": \"db-mcp\"\r\n        }\r\n    }\r\n}\r\n",
-            fill(
-                "{\r\n    \"mcpServers\": {\r\n        \"db\": {\r\n            \"command\": \"db-mcp\"\r\n        },\r\n        \"9plan\": {\r\n            \"command\": \"PROGRAM\",\r\n            \"args\": []\r\n        }\r\n    }\r\n}\r\n",
-            ),
-        ),
-        (
-            "vscode",
-            ".config/Code/User/mcp.json",
-            "{\n  \"inputs\": [\n    { \"id\": \"key\", \"type\": \"promptString\" }\n  ],\n      \"servers\": {\n         \"a\": { \"type\": \"stdio\", \"command\": \"a\" }\n      }\n}\n",
-            fill(
-                "{\n  \"inputs\": [\n    { \"id\": \"key\", \"type\": \"promptString\" }\n  ],\n      \"servers\": {\n         \"a\": { \"type\": \"stdio\", \"command\": \"a\" },\n         \"9plan\": {\n           \"type\": \"stdio\",\n           \"command\": \"PROGRAM\",\n           \"args\": []\n         }\n      }\n}\n",
-            ),
-        ),
-        (
-            "codex",
-            ".codex/config.toml",
-            r#"# my settings
+    ],
+    [
+        "claude-desktop",
+        ".config/Claude/claude_desktop_config.json",
+        "{\n\t\"mcpServers\" : {\n\t\t\"files\" : { \"command\":\"npx\", \"args\":[\"-y\",\"files\"] } },\n\t\"scale\": 0\n}",
+        "{\n\t\"mcpServers\" : {\n\t\t\"files\" : { \"command\":\"npx\", \"args\":[\"-y\",\"files\"] },\n\t\t\"9plan\": {\n\t\t\t\"command\": \"PROGRAM\",\n\t\t\t\"args\": []\n\t\t} },\n\t\"scale\": 0\n}",
+    ],
+    [
+        "cursor",
+        ".cursor/mcp.json",
+        "{\r\n    \"mcpServers\": {\r\n        \"db\": {\r\n            \"command\": \"db-mcp\"\r\n        }\r\n    }\r\n}\r\n",
+        "{\r\n    \"mcpServers\": {\r\n        \"db\": {\r\n            \"command\": \"db-mcp\"\r\n        },\r\n        \"9plan\": {\r\n            \"command\": \"PROGRAM\",\r\n            \"args\": []\r\n        }\r\n    }\r\n}\r\n",
+    ],
+    [
+        "vscode",
+        ".config/Code/User/mcp.json",
+        "{\n  \"inputs\": [\n    { \"id\": \"key\", \"type\": \"promptString\" }\n  ],\n      \"servers\": {\n         \"a\": { \"type\": \"stdio\", \"command\": \"a\" }\n      }\n}\n",
+        "{\n  \"inputs\": [\n    { \"id\": \"key\", \"type\": \"promptString\" }\n  ],\n      \"servers\": {\n         \"a\": { \"type\": \"stdio\", \"command\": \"a\" },\n         \"9plan\": {\n           \"type\": \"stdio\",\n           \"command\": \"PROGRAM\",\n           \"args\": []\n         }\n      }\n}\n",
+    ],
+    [
+        "codex",
+        ".codex/config.toml",
+        r#"# my settings
 model = "gpt-5"   # the large one
 notify = [ "a",
   "b" ]
@@ -116,8 +107,7 @@ args = []
 trust_level = "trusted"
 # the end
 "#,
-            fill(
-                r#"# my settings
+        r#"# my settings
 model = "gpt-5"   # the large one
 notify = [ "a",
   "b" ]
@@ -136,39 +126,32 @@ command = "PROGRAM"
 trust_level = "trusted"
 # the end
 "#,
-            ),
-        ),
-        (
-            "gemini",
-            ".gemini/settings.json",
-            "{ \"security\": { \"auth\": { \"selectedType\": \"oauth-personal\" } }, \"mcpServers\": { \"a\": { \"command\": \"a\" } } }",
-            fill(
-                "{ \"security\": { \"auth\": { \"selectedType\": \"oauth-personal\" } }, \"mcpServers\": { \"a\": { \"command\": \"a\" }, \"9plan\": {\"command\":\"PROGRAM\",\"args\":[]} } }",
-            ),
-        ),
-        (
-            "opencode",
-            ".config/opencode/opencode.jsonc",
-            "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}",
-            fill(
-                "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"9plan\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"PROGRAM\"\n      ]\n    }\n  }\n}",
-            ),
-        ),
-        (
-            "copilot",
-            ".copilot/mcp-config.json",
-            "\u{feff}{\n \"mcpServers\": {\n  \"a\": {\n   \"tools\": [\"*\"], \"type\": \"local\", \"command\": \"a\", \"args\": []\n  }\n }\n}\n",
-            fill(
-                "\u{feff}{\n \"mcpServers\": {\n  \"a\": {\n   \"tools\": [\"*\"], \"type\": \"local\", \"command\": \"a\", \"args\": []\n  },\n  \"9plan\": {\n   \"type\": \"local\",\n   \"command\": \"PROGRAM\",\n   \"args\": [],\n   \"tools\": [\n    \"*\"\n   ]\n  }\n }\n}\n",
-            ),
-        ),
-    ]
-}
+    ],
+    [
+        "gemini",
+        ".gemini/settings.json",
+        "{ \"security\": { \"auth\": { \"selectedType\": \"oauth-personal\" } }, \"mcpServers\": { \"a\": { \"command\": \"a\" } } }",
+        "{ \"security\": { \"auth\": { \"selectedType\": \"oauth-personal\" } }, \"mcpServers\": { \"a\": { \"command\": \"a\" }, \"9plan\": {\"command\":\"PROGRAM\",\"args\":[]} } }",
+    ],
+    [
+        "opencode",
+        ".config/opencode/opencode.jsonc",
+        "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}",
+        "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"9plan\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"PROGRAM\"\n      ]\n    }\n  }\n}",
+    ],
+    [
+        "copilot",
+        ".copilot/mcp-config.json",
+        "\u{feff}{\n \"mcpServers\": {\n  \"a\": {\n   \"tools\": [\"*\"], \"type\": \"local\", \"command\": \"a\", \"args\": []\n  }\n }\n}\n",
+        "\u{feff}{\n \"mcpServers\": {\n  \"a\": {\n   \"tools\": [\"*\"], \"type\": \"local\", \"command\": \"a\", \"args\": []\n  },\n  \"9plan\": {\n   \"type\": \"local\",\n   \"command\": \"PROGRAM\",\n   \"args\": [],\n   \"tools\": [\n    \"*\"\n   ]\n  }\n }\n}\n",
+    ],
+];
 
 #[cfg(target_os = "linux")]
 #[test]
 fn every_client_gets_its_entry_and_loses_it_again_and_all_else_keeps_its_bytes() {
-    for (client, file, before, after) in configurations() {
+    for [client, file, before, after] in CONFIGURATIONS {
+        let after = after.replace("PROGRAM", PROGRAM);
         let world = World::new();
         let path = world.home().join(file);
         let shown = path.display();
@@ -199,7 +182,7 @@ fn every_client_gets_its_entry_and_loses_it_again_and_all_else_keeps_its_bytes()
 #[cfg(target_os = "linux")]
 #[test]
 fn a_client_without_a_file_gets_one() {
-    for (client, file, ..) in configurations() {
+    for [client, file, ..] in CONFIGURATIONS {
         let world = World::new();
         // A fresh opencode has no file either.
         let path = world.home().join(file.replace(".jsonc", ".json"));
@@ -218,7 +201,8 @@ fn a_client_without_a_file_gets_one() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_cannot_be_read_is_left_alone_and_what_to_put_into_it_is_printed() {
-    for (client, file, before, after) in configurations() {
+    for [client, file, before, after] in CONFIGURATIONS {
+        let after = after.replace("PROGRAM", PROGRAM);
         let world = World::new();
         let path = world.home().join(file);
         let opening = if client == "codex" { "model = " } else { "{" };

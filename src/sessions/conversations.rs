@@ -1,0 +1,52 @@
+//! Which conversation a client's process is at.
+//!
+//! Owns the notes that hooks leave for servers. A client that clears a conversation, or resumes another one, goes on under
+//! another id, while its servers have the environment that they were started with. Its hooks are told the id and the process
+//! of the client; to its servers that process is their parent.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Sessions;
+use super::folders::{private_folders, private_mark};
+use super::places::{LISTS, Place, shorten};
+use crate::store::Binding;
+
+/// The name of the folder of the notes, a file for each process.
+const FOLDER_NAME: &str = "processes";
+
+impl Sessions {
+    /// Notes that a client's process is now at the conversation of a place. A process that has just been started needs no
+    /// note: one that is there is of another process, which had the same number.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be written.
+    pub fn note_conversation(&self, process: u32, place: Option<&Place>) -> io::Result<()> {
+        let note = note(&self.root, process);
+        let (Some(folder), true) = (note.parent(), self.root.is_dir()) else { return Ok(()) };
+        let said = place.and_then(|place| Some((place.client.as_ref()?.value(), place.folder.as_ref()?.value())));
+        let Some((client, working_folder)) = said else {
+            return match fs::remove_file(&note) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        };
+        private_folders(folder)?;
+        private_mark(&note)?;
+        fs::write(&note, format!("{client}\n{working_folder}"))?;
+        shorten(folder)
+    }
+
+    /// The conversation that the client is at which started the server at a place, where a hook has noted one.
+    pub(super) fn noted(&self, place: &Place) -> Option<Binding> {
+        let text = fs::read_to_string(note(&self.root, place.process?)).ok()?;
+        let (client, folder) = text.split_once('\n')?;
+        (place.folder.as_ref()?.value() == folder).then(|| Binding::Client(client.to_owned()))
+    }
+}
+
+fn note(root: &Path, process: u32) -> PathBuf {
+    root.join(LISTS).join(FOLDER_NAME).join(process.to_string())
+}
