@@ -7,6 +7,8 @@ use std::process::Output;
 use serde_json::{Value, json};
 
 use crate::harness::World;
+#[cfg(unix)]
+use crate::harness::copy_program;
 
 /// The program, as it is written.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_9plan");
@@ -298,6 +300,7 @@ const SETTINGS: &str = r#"{
 }
 "#;
 
+#[cfg(unix)]
 #[test]
 fn claude_code_gets_hooks_that_do_what_they_should() {
     let world = World::new();
@@ -307,7 +310,7 @@ fn claude_code_gets_hooks_that_do_what_they_should() {
     let tools = world.home().join("my \"tools\" $HOME `x`");
     fs::create_dir(&tools).unwrap();
     let program = tools.join("9plan");
-    fs::copy(PROGRAM, &program).unwrap();
+    copy_program(&program);
     let root = world.root();
     let variable = format!("NINEPLAN_SESSIONS_PATH={}", root.display());
     let mut launch = world.server();

@@ -104,11 +104,10 @@ impl World {
         if !rustix::process::geteuid().is_root() {
             return self.server();
         }
-        // The program may stand in a folder that only the administrator can enter. Copied by another process, it is open
-        // for writing in none that is started here meanwhile, which would keep it from being run.
+        // The program may stand in a folder that only the administrator can enter.
         let copy = self.home().join("9plan");
         if !copy.exists() {
-            assert!(Command::new("cp").arg(BINARY).arg(&copy).status().unwrap().success());
+            copy_program(&copy);
             for path in [self.home(), &copy] {
                 chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
             }
@@ -283,6 +282,13 @@ impl Launch {
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         (child, Box::new(stdin), Box::new(stdout))
     }
+}
+
+/// Puts the program at another place. Copied by another process, it is open for writing in none that is started here
+/// meanwhile, which would keep it from being run.
+#[cfg(unix)]
+pub fn copy_program(place: &Path) {
+    assert!(Command::new("cp").arg(BINARY).arg(place).status().unwrap().success());
 }
 
 /// The names of all that stands in a folder.
