@@ -43,11 +43,13 @@ fn the_readme_and_the_help_name_every_variable() {
 
 #[test]
 fn the_configuration_of_every_client_is_there_and_reads() {
-    for client in ["Claude Desktop", "Claude Code", "Cursor", "VS Code", "Codex", "Gemini CLI", "opencode"] {
+    for client in
+        ["Claude Desktop", "Claude Code", "Cursor", "VS Code", "Codex", "Gemini CLI", "opencode", "Copilot CLI"]
+    {
         assert!(README.contains(&format!("**{client}**")), "{client}");
     }
     let json = blocks("json");
-    assert_eq!(json.len(), 5);
+    assert_eq!(json.len(), 3);
     for block in json {
         let parsed: Value = serde_json::from_str(block).unwrap();
         assert!(
@@ -61,8 +63,22 @@ fn the_configuration_of_every_client_is_there_and_reads() {
 }
 
 #[test]
+fn the_readme_leads_with_three_commands_and_the_clients_that_can_be_named_in_them() {
+    assert_eq!(blocks("sh")[0], "cargo install --path .\n9plan setup claude-code\n9plan doctor\n");
+    let world = World::new();
+    for command in [&["setup", "claude-code"][..], &["doctor"]] {
+        assert!(world.run(command).status.success());
+    }
+    let help = String::from_utf8(world.run(&["setup", "--help"]).stdout).unwrap();
+    let clients = help.split("[possible values: ").nth(1).unwrap().split(']').next().unwrap();
+    for client in clients.split(", ") {
+        assert!(README.contains(&format!("| `{client}` | ")), "{client}");
+    }
+}
+
+#[test]
 fn the_gate_runs_the_test_command_of_the_readme() {
-    assert!(blocks("sh")[0].lines().any(|line| line == "cargo test"));
+    assert!(blocks("sh").iter().any(|block| block.lines().any(|line| line == "cargo test")));
     assert!(include_str!("../../.ci/run").lines().any(|line| line.starts_with("cargo test")));
 }
 
