@@ -13,7 +13,8 @@
 //! - [`files`] is a session's `plans/`; [`ids`] draws names; [`plan_text`] is the form of a plan file; [`plan`] the words
 //!   of the domain; [`steps`] the instants of a change at which tests have the process die.
 //! - [`config`] alone reads the environment; [`logging`] writes to standard error and never waits for it.
-//! - [`cli`] is the command line, [`demo`] and [`show`] its commands.
+//! - [`cli`] is the command line; [`demo`], [`show`], [`hook`], [`setup`] and [`doctor`] are its commands, and [`client`] the
+//!   client that two of them are.
 //!
 //! A call: `server/message.rs` takes the message, whatever it is, from `server/pipe.rs` or `server/http.rs`; the table maps
 //! the name of the tool to a function in `tools`; `server/call.rs` checks the arguments and runs it; the function asks

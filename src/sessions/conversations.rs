@@ -36,7 +36,7 @@ impl Sessions {
         private_folders(folder)?;
         private_mark(&note)?;
         fs::write(&note, format!("{client}\n{working_folder}"))?;
-        shorten(folder)
+        shorten(folder, &note)
     }
 
     /// The conversation that the client is at which started the server at a place, where a hook has noted one.

@@ -142,21 +142,28 @@ pub fn is_listed(root: &Path, binding: &Binding, name: &SessionName) -> bool {
 pub fn add(root: &Path, binding: &Binding, name: &SessionName) -> io::Result<()> {
     let folder = list(root, binding);
     private_folders(&folder)?;
-    step("list", || private_mark(&folder.join(name.as_str())))?;
-    shorten(&folder)?;
+    let entry = folder.join(name.as_str());
+    step("list", || private_mark(&entry))?;
+    shorten(&folder, &entry)?;
     sync_folder(&folder)
 }
 
-/// Takes out of a list what is too much.
-pub fn shorten(folder: &Path) -> io::Result<()> {
-    let mut entries = Vec::new();
+/// Takes out of a folder what is too much: what was put there first, but never `newest`.
+pub fn shorten(folder: &Path, newest: &Path) -> io::Result<()> {
+    let mut others = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        entries.push((entry.metadata()?.modified()?, entry.path()));
+        if entry.path() != newest {
+            others.push((entry.metadata()?.modified()?, entry.path()));
+        }
     }
-    entries.sort();
-    let surplus = entries.len().saturating_sub(MOST);
-    entries.iter().take(surplus).try_for_each(|(_, path)| fs::remove_file(path))
+    others.sort();
+    let surplus = (others.len() + 1).saturating_sub(MOST);
+    others.iter().take(surplus).try_for_each(|(_, path)| match fs::remove_file(path) {
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    })
 }
 
 /// The folder of a list. Its name is short, whatever is bound to: FNV-1a over the kind and the value. Where two have the same
@@ -166,4 +173,50 @@ fn list(root: &Path, binding: &Binding) -> PathBuf {
     let hash =
         bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     root.join(LISTS).join(format!("{hash:016x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn a_list_holds_so_many_sessions_and_loses_those_that_were_bound_first() {
+        let root = tempfile::tempdir().unwrap();
+        let binding = Binding::Folder("/app".to_owned());
+        let names: Vec<SessionName> = ('a'..='z')
+            .chain('a'..='z')
+            .enumerate()
+            .map(|(at, c)| name(&format!("{c}-b-{}", "c".repeat(at + 1))))
+            .collect();
+        for (name, hour) in names.iter().zip(1..) {
+            add(root.path(), &binding, name).unwrap();
+            let entry = fs::File::open(list(root.path(), &binding).join(name.as_str())).unwrap();
+            entry.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(hour * 3_600)).unwrap();
+        }
+        let kept = |name: &&SessionName| is_listed(root.path(), &binding, name);
+        assert_eq!(names.iter().filter(kept).count(), MOST);
+        assert!(names[names.len() - MOST..].iter().all(|name| kept(&name)));
+        // One that comes again stays, however old its entry is.
+        let old = &names[names.len() - MOST];
+        add(root.path(), &binding, old).unwrap();
+        assert!(kept(&old));
+        assert!(!is_listed(root.path(), &Binding::Client("/app".to_owned()), old));
+        // There is no such session.
+        assert_eq!(listed(root.path(), &binding), []);
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_spelt_as_it_was() {
+        let place = Place::new(Some(Path::new("/no//such/./folder/")), None);
+        assert_eq!(place.folder, Some(Binding::Folder("/no/such/folder".to_owned())));
+        let above: Vec<Binding> =
+            ["/no/such/folder", "/no/such", "/no", "/"].map(|path| Binding::Folder(path.to_owned())).into();
+        assert_eq!(place.folders(), above);
+    }
+
+    fn name(text: &str) -> SessionName {
+        SessionName::parse(text).unwrap()
+    }
 }

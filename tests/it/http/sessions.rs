@@ -6,7 +6,7 @@ use std::thread;
 use serde_json::json;
 
 use super::{BEGIN, Client, Served, WAITS, plan_in, within};
-use crate::harness::{STATELESS, World, plan};
+use crate::harness::{STATELESS, World, names_in, plan};
 
 #[test]
 fn a_session_from_start_to_end_in_every_version() {
@@ -255,4 +255,23 @@ fn a_connection_that_was_ended_is_not_found() {
     assert_eq!(ask(&mut client), 400);
     let unnamed = ureq::http::Request::delete(&client.url).body(String::new()).unwrap();
     assert_eq!(client.run(unnamed).status, 400);
+}
+
+#[test]
+fn nothing_is_bound_to_where_the_server_happens_to_have_been_started() {
+    let world = World::new();
+    let at_home = || world.server().env("CLAUDE_CODE_SESSION_ID", "c-1");
+    let served = Served::launch(at_home());
+    let mut client = served.client("2025-11-25");
+    let session = client.create();
+    client.ok("session_resume", within(&session, json!({})));
+    assert_eq!(names_in(&world.root()), [session.clone()].into());
+    // A session that is bound there is offered to who works there, and not to who comes over HTTP.
+    at_home().start().ok("session_resume", json!({ "session_name": session }));
+    let last_line =
+        |greeting: &serde_json::Value| greeting["instructions"].as_str().unwrap().lines().last().unwrap().to_owned();
+    assert!(last_line(&at_home().start().greeting).contains(&session));
+    let mut discovered = served.client(STATELESS).result("server/discover", json!({}));
+    assert!(!last_line(&discovered.take()).contains(&session));
+    assert!(served.client("2025-11-25").fails("admin_state", json!({})).starts_with("[Session: none]"));
 }
