@@ -70,22 +70,24 @@ impl Setup<'_> {
     ///
     /// Where nothing can be printed.
     pub fn run(&self, task: &Task) -> io::Result<bool> {
-        let mut left = Vec::new();
-        let mut out = io::stdout();
+        let (mut done, mut left) = (Vec::new(), Vec::new());
         for part in &task.parts {
             let Some(path) = self.file(task.client, *part) else { continue };
             match self.change(task, *part, &path) {
-                Ok(said) => writeln!(out, "{said}")?,
+                Ok(said) => done.push(said),
                 Err(why) => left.push(LeftAlone { by_hand: self.by_hand(task, *part), path, why }),
             }
         }
         if task.action == Action::Write && left.is_empty() {
-            writeln!(out, "{}", next(task.client))?;
+            done.push(next(task.client));
         }
+        // Printed when all is done: whoever reads may have seen enough.
         for LeftAlone { path, why, by_hand } in &left {
-            writeln!(io::stderr(), "9plan: {} is left as it is: {why}", path.display())?;
-            writeln!(out, "{by_hand}")?;
+            // Standard error may be closed, which is no reason to fail.
+            let _ = writeln!(io::stderr(), "9plan: {} is left as it is: {why}", path.display());
+            done.push(by_hand.clone());
         }
+        writeln!(io::stdout(), "{}", done.join("\n"))?;
         Ok(left.is_empty())
     }
 

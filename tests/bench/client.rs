@@ -32,22 +32,24 @@ pub fn version() -> Duration {
     took
 }
 
-/// The program with this sessions root, for a client that works in this folder in a conversation of its own.
-fn program(root: &Path, folder: &Path) -> Command {
+/// The program with this sessions root.
+fn program(root: &Path) -> Command {
     let mut command = Command::new(PROGRAM);
+    command.env_clear().env("HOME", root).env("NINEPLAN_SESSIONS_PATH", root);
     command
-        .env_clear()
-        .env("HOME", root)
-        .env("NINEPLAN_SESSIONS_PATH", root)
-        .env("CLAUDE_CODE_SESSION_ID", CONVERSATION)
-        .current_dir(folder);
+}
+
+/// The same for the one conversation of the benchmark.
+fn again(root: &Path) -> Command {
+    let mut command = program(root);
+    command.env("CLAUDE_CODE_SESSION_ID", CONVERSATION).current_dir(root);
     command
 }
 
 /// How long a hook takes from its start to its end after a compaction. It must have shown the session.
 pub fn compacted(root: &Path) -> Duration {
     let input = json!({ "session_id": CONVERSATION, "cwd": root, "source": "compact" }).to_string();
-    let mut command = program(root, root);
+    let mut command = again(root);
     command.args(["hook", "session-start"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let start = Instant::now();
     let mut hook = command.spawn().expect("the hook starts");
@@ -84,12 +86,17 @@ impl Client {
 
     /// The same with a log of this level, which goes to `log`.
     pub fn start_with(root: &Path, level: &str, log: Stdio) -> Self {
-        Self::launch(program(root, root).env("NINEPLAN_LOG_LEVEL", level).stderr(log), root)
+        Self::launch(program(root).env("NINEPLAN_LOG_LEVEL", level).stderr(log), root)
     }
 
-    /// The same for a client that works in this folder, in a conversation that may have sessions.
+    /// A server for a client that works in this folder.
     pub fn start_at(root: &Path, folder: &Path) -> Self {
-        Self::launch(program(root, folder).stderr(Stdio::null()), root)
+        Self::launch(program(root).current_dir(folder).stderr(Stdio::null()), root)
+    }
+
+    /// The same for the one conversation of the benchmark, which is about the root itself.
+    pub fn start_again(root: &Path) -> Self {
+        Self::launch(again(root).stderr(Stdio::null()), root)
     }
 
     fn launch(command: &mut Command, root: &Path) -> Self {

@@ -22,7 +22,7 @@ pub fn size(depth: &Depth) -> Vec<Figure> {
 /// From the start of the process to the answer to `initialize`, with no session there and with many; and their list.
 pub fn sessions(depth: &Depth) -> Vec<Figure> {
     let (none, many, elsewhere) = (folder(), folder(), folder());
-    let mut client = Client::start(many.path());
+    let mut client = Client::start_again(many.path());
     let mut corpus = Corpus::of(1);
     let plan = corpus.plan();
     for _ in 0..depth.sessions {
@@ -32,15 +32,10 @@ pub fn sessions(depth: &Depth) -> Vec<Figure> {
     let [mut floor, mut with_none, mut with_many, mut unfinished, mut hook] = <[Samples; 5]>::default();
     for _ in 0..depth.starts {
         floor.add(version());
-        for (root, folder, samples) in [
-            (none.path(), elsewhere.path(), &mut with_none),
-            (many.path(), elsewhere.path(), &mut with_many),
-            (many.path(), many.path(), &mut unfinished),
-        ] {
-            let client = Client::start_at(root, folder);
-            samples.add(client.started);
-            client.end();
+        for (root, samples) in [(none.path(), &mut with_none), (many.path(), &mut with_many)] {
+            started(Client::start_at(root, elsewhere.path()), samples);
         }
+        started(Client::start_again(many.path()), &mut unfinished);
         hook.add(compacted(many.path()));
     }
     let mut client = Client::start(many.path());
@@ -60,6 +55,11 @@ pub fn sessions(depth: &Depth) -> Vec<Figure> {
         Figure::timed(format!("hook, {count} sessions"), &hook, &[], Budget::Below(200_000.0)),
         Figure::timed(format!("admin_sessions, {count} sessions"), &list, &[&bare], Budget::Times(1.5)),
     ]
+}
+
+fn started(client: Client, samples: &mut Samples) {
+    samples.add(client.started);
+    client.end();
 }
 
 /// Opens a session without a server, counts its plans and closes it.
