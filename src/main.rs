@@ -85,7 +85,7 @@ fn main() -> ExitCode {
         Some(Command::Demo) => configured(|config| ended(demo::run(config.colour))),
         Some(Command::Show { session, plan }) => configured(|config| {
             let root = config.sessions_root.clone();
-            match show::run(&sessions(config.sessions_root), &session, plan.as_deref()) {
+            match show::run(&sessions_below(config.sessions_root), &session, plan.as_deref()) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => fail(&format!("{error}\nSessions are looked for in {}.", root.display()), FAILURE),
             }
@@ -105,7 +105,7 @@ fn configured(work: impl FnOnce(Config) -> ExitCode) -> ExitCode {
     }
 }
 
-fn sessions(root: PathBuf) -> Sessions {
+fn sessions_below(root: PathBuf) -> Sessions {
     Sessions::new(root, Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)))
 }
 
@@ -124,7 +124,7 @@ fn serve(config: Config) -> ExitCode {
         Ok(logging) => logging,
         Err(error) => return fail(&format!("the log cannot be written: {error}"), FAILURE),
     };
-    let sessions = Arc::new(sessions(config.sessions_root));
+    let sessions = Arc::new(sessions_below(config.sessions_root));
     // Where the clients of a server over HTTP work, nobody knows.
     let folder = config.project.as_deref().or(config.current.as_deref());
     #[cfg(unix)]
@@ -182,7 +182,7 @@ fn examine(order: cli::Doctor, config: Config) -> ExitCode {
         Err(error) => return fail(&format!("the program does not know where it is: {error}"), FAILURE),
     };
     let repairs = if order.fix { Repairs::Made } else { Repairs::Told };
-    let report = doctor::examine(&sessions(config.sessions_root), &program, &config.tool_prefix, repairs);
+    let report = doctor::examine(&sessions_below(config.sessions_root), &program, &config.tool_prefix, repairs);
     let text = if order.json { serde_json::json!(report).to_string() + "\n" } else { report.to_string() };
     match io::stdout().write_all(text.as_bytes()) {
         Ok(()) if report.ok => ExitCode::SUCCESS,
@@ -197,7 +197,7 @@ fn answer(call: cli::Hook) -> ExitCode {
         let _logging = logging::start(LogLevel::Warn, config.colour);
         hook::run(Hook {
             moment: call.moment,
-            sessions: sessions(config.sessions_root),
+            sessions: sessions_below(config.sessions_root),
             project: config.project,
             current: config.current,
             client_process: config.client_process,
