@@ -216,6 +216,10 @@ fn a_call_that_holds_up_all_others_does_not_hold_up_a_signal() {
     let world = World::new();
     let mut client = world.client();
     client.create("t");
+    // After one that took long, calls are made where nothing else waits for them; after many that did not, where all is done.
+    for _ in 0..100 {
+        client.ok("admin_state", json!({}));
+    }
     // After a call others have their turn first. Now they have had it.
     client.request("ping", json!({}));
     client.send("tools/call", json!({ "name": "hang_here" }));
