@@ -83,6 +83,10 @@ impl Client {
     /// Where it ends badly.
     pub fn finish(mut self) -> io::Result<()> {
         drop(self.requests.take());
+        // Its output ends when it does.
+        if !matches!(self.answers.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected)) {
+            return Err(io::Error::other("the server did not end with its input"));
+        }
         let status = self.server.wait()?;
         if status.success() { Ok(()) } else { Err(io::Error::other(format!("the server ended with {status}"))) }
     }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::error::Error;
-use crate::plan::SessionName;
+use crate::plan::{PlanId, SessionName};
 use crate::sessions::{Sessions, Survey};
 
 /// Whether repairs that are due are made.
@@ -29,6 +29,8 @@ pub enum Repairs {
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub ok: bool,
+    #[serde(skip)]
+    repairs: Repairs,
     program: String,
     version: &'static str,
     sessions_root: Root,
@@ -86,9 +88,12 @@ pub fn examine(sessions: &Sessions, program: &Path, prefix: &str, repairs: Repai
             sessions.survey().unwrap_or_default().unfinished
         }
     };
-    let server = Server::tried(program, prefix)
+    // Of sessions there are none below this: a server that lists them clears away what was never finished.
+    let nowhere = sessions.root().join(".doctor");
+    let server = Server::tried(program, prefix, &nowhere)
         .unwrap_or_else(|error| Server { problem: Some(error.to_string()), ..Server::default() });
     Report {
+        repairs,
         ok: problem.is_none() && found.iter().all(|session| session.ok) && unfinished.is_empty() && server.ok,
         program: program.display().to_string(),
         version: env!("CARGO_PKG_VERSION"),
@@ -105,10 +110,22 @@ pub fn examine(sessions: &Sessions, program: &Path, prefix: &str, repairs: Repai
 fn check(sessions: &Sessions, name: &SessionName, repairs: Repairs) -> Session {
     let mut session = Session { name: name.to_string(), ..Session::default() };
     if let Err(error) = session.look(sessions, name, repairs) {
-        session.issues.push(format!("{error}. {}", error.suggestion("")));
+        session.issues.push(advised(&error));
     }
     session.ok = session.repairs_due.is_empty() && session.issues.is_empty();
     session
+}
+
+/// What is wrong, and what to do.
+fn advised(error: &Error) -> String {
+    let said = error.to_string();
+    format!("{}. {}", said.trim_end_matches('.'), error.suggestion(""))
+}
+
+/// Whether an issue is one that a repair of the plan's file puts right.
+fn is_repaired(issue: &str, id: &PlanId) -> bool {
+    let faults = ["has no file.", "is left over from an unfinished write.", "is still there."];
+    issue.contains(id.as_str()) && faults.iter().any(|fault| issue.ends_with(fault))
 }
 
 impl Session {
@@ -122,23 +139,33 @@ impl Session {
         let mut due = view.repairs_due()?;
         if repairs == Repairs::Made && !due.is_empty() {
             self.repaired = sessions.store(name)?.lock().take_repaired();
+            // There may be more of them than can be open at once.
+            sessions.give_up(name);
             due = view.repairs_due()?;
         }
-        let issues = view.audit()?.issues.into_iter().map(|(_, issue)| issue);
-        // What is to be repaired is said once.
-        self.issues = issues.filter(|issue| !due.iter().any(|(id, _)| issue.contains(id.as_str()))).collect();
-        self.repairs_due = due.into_iter().map(|(_, phrase)| phrase).collect();
+        self.repairs_due = due.iter().map(|(_, phrase)| phrase.clone()).collect();
+        if view.is_read_only()? {
+            self.issues.push("session.db cannot be written to. See to its owner and its rights.".to_owned());
+        }
+        match view.audit() {
+            Ok(audit) => {
+                let issues = audit.issues.into_iter().map(|(_, issue)| issue);
+                // What is to be repaired is said once.
+                self.issues.extend(issues.filter(|issue| !due.iter().any(|(id, _)| is_repaired(issue, id))));
+            }
+            // The folder of plans may be missing, which is repaired as well.
+            Err(Error::FileSystem { .. }) if !due.is_empty() => {}
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 }
 
 impl Server {
-    /// Starts the server as a client does, beside an empty folder of sessions, and makes a call.
-    fn tried(program: &Path, prefix: &str) -> io::Result<Self> {
-        // Elsewhere: a server that lists sessions clears away what was never finished.
-        let folder = tempfile::Builder::new().prefix("9plan-").tempdir()?;
+    /// Starts the server as a client does, and makes a call that changes nothing. `root` is where it looks for sessions.
+    fn tried(program: &Path, prefix: &str, root: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
-        command.env("NINEPLAN_SESSIONS_PATH", folder.path()).env_remove("NINEPLAN_TRANSPORT").stderr(Stdio::piped());
+        command.env("NINEPLAN_SESSIONS_PATH", root).env_remove("NINEPLAN_TRANSPORT").stderr(Stdio::piped());
         let start = Instant::now();
         let mut client = Client::start(command, "9plan-doctor")?;
         let took = start.elapsed();
@@ -146,7 +173,6 @@ impl Server {
         let call = json!({ "name": format!("{prefix}admin_sessions"), "arguments": { "limit": 1 } });
         let called = client.request("tools/call", &call)?;
         client.finish()?;
-        folder.close()?;
         let shown = tools.as_array().into_iter().flatten().map(|tool| {
             let shown = ["name", "description", "inputSchema"].map(|part| (part, &tool[part]));
             json!(BTreeMap::from(shown)).to_string().len() + ",".len()
@@ -160,6 +186,16 @@ impl Server {
             tool_list_bytes: Some(tools.to_string().len()),
             model_bytes: Some(shown.sum::<usize>() + "[]".len() - 1),
         })
+    }
+}
+
+impl Report {
+    /// What is said of a folder that is still there.
+    fn why_it_stays(&self) -> &'static str {
+        match self.repairs {
+            Repairs::Told => "",
+            Repairs::Made => "; it stays, since something else is in it or a session is being made",
+        }
     }
 }
 
@@ -178,7 +214,7 @@ impl fmt::Display for Report {
             said.chain(due).chain(note).try_for_each(|said| writeln!(f, "  {name}: {said}"))?;
         }
         for folder in &self.unfinished_folders {
-            writeln!(f, "  {folder}: a session that was never finished")?;
+            writeln!(f, "  {folder}: a session that was never finished{}", self.why_it_stays())?;
         }
         let server = &self.server;
         if let Some(milliseconds) = server.milliseconds {
@@ -193,8 +229,9 @@ impl fmt::Display for Report {
         if let (Some(tools), Some(list), Some(model)) = (server.tools, server.tool_list_bytes, server.model_bytes) {
             writeln!(f, "Tools     {tools} in {list} bytes, of which a model is shown {model}")?;
         }
-        let due =
-            self.sessions.iter().any(|session| !session.repairs_due.is_empty()) || !self.unfinished_folders.is_empty();
+        let due = self.repairs == Repairs::Told
+            && (self.sessions.iter().any(|session| !session.repairs_due.is_empty())
+                || !self.unfinished_folders.is_empty());
         writeln!(
             f,
             "\n{}",

@@ -114,10 +114,8 @@ impl Client {
     /// folder is there, else the first.
     pub fn files(self, at: &Surroundings<'_>) -> Vec<PathBuf> {
         match self {
-            // Named by the variable, the folder holds both; else the file stands beside the folder.
-            Self::ClaudeCode => {
-                vec![at.folder("CLAUDE_CONFIG_DIR", "").join(".claude.json"), at.claude().join(".config.json")]
-            }
+            // In the folder that the variable names; else beside the client's own.
+            Self::ClaudeCode => vec![at.folder("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
             Self::ClaudeDesktop => {
                 let usual = at.settings().join("Claude").join("claude_desktop_config.json");
                 if at.system != System::Windows {
@@ -143,6 +141,11 @@ impl Client {
             }
             Self::Copilot => vec![at.folder("COPILOT_HOME", ".copilot").join("mcp-config.json")],
         }
+    }
+
+    /// A file that the client reads in place of those, where it is there.
+    pub fn older_file(self, at: &Surroundings<'_>) -> Option<PathBuf> {
+        (self == Self::ClaudeCode).then(|| at.claude().join(".config.json"))
     }
 
     /// The file of its hooks, where it has any of the kind that is answered here.
@@ -186,8 +189,8 @@ mod tests {
         let home = if system == System::Windows { "C:/Users/ada" } else { "/home/ada" };
         let variable = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
         let at = Surroundings { system, home: home.into(), variable: &variable };
-        let hooks = client.hooks(&at);
-        client.files(&at).into_iter().chain(hooks).map(|path| path.to_str().unwrap().replace('\\', "/")).collect()
+        let others = client.older_file(&at).into_iter().chain(client.hooks(&at));
+        client.files(&at).into_iter().chain(others).map(|path| path.to_str().unwrap().replace('\\', "/")).collect()
     }
 
     #[test]

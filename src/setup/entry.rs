@@ -3,16 +3,19 @@
 //! Owns its form in each client. An entry that is there keeps what it says beside how the server is started.
 
 use serde_json::{Map, Value, json};
-use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::client::Client;
 use super::json::{self, Step, Unfit};
+use super::toml;
 
 /// What the server is called in every client.
 pub const NAME: &str = "9plan";
 
-/// What an entry says of a server that is reached in another way.
-const OTHER_WAYS: [&str; 5] = ["url", "httpUrl", "serverUrl", "headers", "http_headers"];
+/// The keys by which an entry says that its server is reached in another way than over pipes.
+const OTHER_WAYS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
+
+/// What of such an entry holds for any server.
+const KEPT: [&str; 4] = ["env", "environment", "enabled", "disabled"];
 
 /// How the server is started.
 #[derive(Debug)]
@@ -26,13 +29,15 @@ pub struct Entry<'a> {
 /// What a client's file says of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The program, where the entry names one.
+    /// The program, where the entry names one and nothing else.
     pub program: Option<String>,
     pub variables: Vec<(String, String)>,
+    /// Whether the client is told not to start it.
+    pub is_off: bool,
 }
 
 impl Client {
-    /// The keys of the object that holds the servers.
+    /// The key of the object that holds the servers.
     fn servers(self) -> &'static str {
         match self {
             Self::VsCode => "servers",
@@ -47,31 +52,64 @@ impl Client {
         if self == Self::OpenCode { "environment" } else { "env" }
     }
 
-    /// How long the way to the entry is, in words.
+    /// What an entry calls the way over pipes, where it must say so.
+    fn pipes(self) -> Option<&'static str> {
+        match self {
+            Self::ClaudeCode | Self::VsCode => Some("stdio"),
+            Self::OpenCode | Self::Copilot => Some("local"),
+            _ => None,
+        }
+    }
+
+    /// Where the entry is, in words.
     pub fn place(self) -> String {
         format!("{:?} under {:?}", NAME, self.servers())
     }
 }
 
+/// Where the entry is in TOML.
+fn way() -> toml::Way<'static> {
+    toml::Way { servers: Client::Codex.servers(), name: NAME }
+}
+
 /// The text with the entry in it; the same text where it is there already.
 pub fn put(client: Client, text: &str, entry: &Entry<'_>) -> Result<String, Unfit> {
+    let old = read(client, text)?.get(client.servers()).and_then(|servers| servers.get(NAME)).cloned();
     if client == Client::Codex {
-        return put_toml(text, entry);
+        let is_other = old.as_ref().is_some_and(is_reached_otherwise);
+        let gone = |key: &str| key == "args" || (is_other && !KEPT.contains(&key));
+        return toml::put(text, &way(), &[("command", entry.program)], ("env", entry.variables), gone);
     }
-    let path = [client.servers(), NAME];
-    let old = json::parse(text)?.pointer(&format!("/{}/{NAME}", client.servers())).cloned();
-    json::set(text, &path, &Value::Object(merged(client, old, entry)))
+    json::set(text, &[client.servers(), NAME], &Value::Object(merged(client, old, entry)))
 }
 
-/// The text without the entry.
+/// The text without the entry. The object that held it stays, even with nothing in it: some clients want one.
 pub fn remove(client: Client, text: &str) -> Result<String, Unfit> {
     if client == Client::Codex {
-        return remove_toml(text);
+        return toml::remove(text, &way());
     }
-    json::remove(text, &[Step::Key(client.servers()), Step::Key(NAME)])
+    let path = [Step::Key(client.servers()), Step::Key(NAME)];
+    let mut text = text.to_owned();
+    // A key may be there twice.
+    loop {
+        let without = json::remove(&text, &path, path.len())?;
+        if without == text {
+            return Ok(text);
+        }
+        text = without;
+    }
 }
 
-/// The entry alone, for somebody who puts it in by hand.
+/// The entry alone, as a text has it.
+pub fn excerpt(client: Client, text: &str) -> Result<String, Unfit> {
+    if client == Client::Codex {
+        return toml::excerpt(text, &way());
+    }
+    let whole = json::parse(text)?;
+    json::set("", &[client.servers(), NAME], &whole[client.servers()][NAME])
+}
+
+/// The entry alone, as a text without one would have it.
 pub fn snippet(client: Client, entry: &Entry<'_>) -> String {
     // Into an empty text, where nothing is in the way.
     put(client, "", entry).unwrap_or_default()
@@ -79,30 +117,49 @@ pub fn snippet(client: Client, entry: &Entry<'_>) -> String {
 
 /// What a text says of the server, if anything.
 pub fn find(client: Client, text: &str) -> Result<Option<Found>, Unfit> {
-    let whole = if client == Client::Codex { toml_as_json(&parse_toml(text)?) } else { json::parse(text)? };
+    let whole = read(client, text)?;
     let Some(entry) = whole.get(client.servers()).and_then(|servers| servers.get(NAME)) else { return Ok(None) };
-    let command = entry.get("command");
-    let first = |command: &Value| command.as_str().or_else(|| command.get(0)?.as_str()).map(str::to_owned);
-    let program = command.and_then(first);
+    let words = match entry.get("command") {
+        Some(Value::Array(words)) => words.clone(),
+        command => command
+            .into_iter()
+            .chain(entry.get("args").and_then(Value::as_array).into_iter().flatten())
+            .cloned()
+            .collect(),
+    };
+    let program = match words.as_slice() {
+        [Value::String(program)] if !is_reached_otherwise(entry) => Some(program.clone()),
+        _ => None,
+    };
     let variables = entry.get(client.environment()).and_then(Value::as_object).into_iter().flatten();
     let variables = variables.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
-    Ok(Some(Found { program, variables }))
+    let is_off = entry["enabled"] == false || entry["disabled"] == true;
+    Ok(Some(Found { program, variables, is_off }))
+}
+
+fn read(client: Client, text: &str) -> Result<Value, Unfit> {
+    if client == Client::Codex { toml::read(text, &way()) } else { json::parse(text) }
+}
+
+/// Whether an entry is of a server that the client does not start.
+fn is_reached_otherwise(entry: &Value) -> bool {
+    let remote = entry["type"].as_str().is_some_and(|kind| !matches!(kind, "stdio" | "local"));
+    remote || OTHER_WAYS.iter().any(|key| entry.get(key).is_some())
 }
 
 /// The entry as it is to be, beside what the old one says of other things.
 fn merged(client: Client, old: Option<Value>, entry: &Entry<'_>) -> Map<String, Value> {
+    let is_other = old.as_ref().is_some_and(is_reached_otherwise);
     let mut merged = match old {
         Some(Value::Object(old)) => old,
         _ => Map::new(),
     };
-    for key in OTHER_WAYS {
-        merged.shift_remove(key);
+    if is_other {
+        merged.retain(|key, _| KEPT.contains(&key.as_str()));
     }
     let mut say = |key: &str, value: Value| drop(merged.insert(key.to_owned(), value));
-    match client {
-        Client::ClaudeCode | Client::VsCode => say("type", json!("stdio")),
-        Client::OpenCode | Client::Copilot => say("type", json!("local")),
-        _ => {}
+    if let Some(pipes) = client.pipes() {
+        say("type", json!(pipes));
     }
     if client == Client::OpenCode {
         say("command", json!([entry.program]));
@@ -123,72 +180,4 @@ fn merged(client: Client, old: Option<Value>, entry: &Entry<'_>) -> Map<String, 
         }
     }
     merged
-}
-
-fn parse_toml(text: &str) -> Result<DocumentMut, Unfit> {
-    text.parse().map_err(|fault: toml_edit::TomlError| Unfit::NotToml(fault.message().to_owned()))
-}
-
-fn put_toml(text: &str, entry: &Entry<'_>) -> Result<String, Unfit> {
-    let mut document = parse_toml(text)?;
-    let before = toml_as_json(&document);
-    let mut implicit = Table::new();
-    implicit.set_implicit(true);
-    let wrong = |key: &str| Unfit::WrongKind(key.to_owned());
-    let servers = document.entry(Client::Codex.servers()).or_insert(Item::Table(implicit));
-    let servers = servers.as_table_like_mut().ok_or_else(|| wrong(Client::Codex.servers()))?;
-    let server = servers.entry(NAME).or_insert(Item::Table(Table::new()));
-    let server = server.as_table_like_mut().ok_or_else(|| wrong(NAME))?;
-    for key in OTHER_WAYS {
-        server.remove(key);
-    }
-    if server.get("command").and_then(Item::as_str) != Some(entry.program) {
-        server.insert("command", value(entry.program));
-    }
-    server.remove("args");
-    if !entry.variables.is_empty() {
-        let environment = server.entry("env").or_insert(Item::Table(Table::new()));
-        let environment = environment.as_table_like_mut().ok_or_else(|| wrong("env"))?;
-        for (name, set) in entry.variables {
-            environment.insert(name, value(set));
-        }
-    }
-    // What says the same is left as it is written.
-    Ok(if toml_as_json(&document) == before { text.to_owned() } else { written(text, &document) })
-}
-
-fn remove_toml(text: &str) -> Result<String, Unfit> {
-    let mut document = parse_toml(text)?;
-    let key = Client::Codex.servers();
-    let Some(servers) = document.get_mut(key).and_then(Item::as_table_like_mut) else { return Ok(text.to_owned()) };
-    if servers.remove(NAME).is_none() {
-        return Ok(text.to_owned());
-    }
-    if servers.is_empty() {
-        document.remove(key);
-    }
-    Ok(written(text, &document))
-}
-
-/// The document as text, with the line ends that it had.
-fn written(before: &str, document: &DocumentMut) -> String {
-    let text = document.to_string();
-    if before.contains("\r\n") { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }
-}
-
-/// The servers of a document, to compare and to read.
-fn toml_as_json(document: &DocumentMut) -> Value {
-    fn of(item: &Item) -> Value {
-        if let Some(table) = item.as_table_like() {
-            return Value::Object(table.iter().map(|(key, item)| (key.to_owned(), of(item))).collect());
-        }
-        match item.as_value() {
-            Some(toml_edit::Value::String(text)) => json!(text.value()),
-            // What else there is need only be compared.
-            Some(other) => json!([other.to_string().trim()]),
-            None => Value::Null,
-        }
-    }
-    let servers = document.get(Client::Codex.servers()).map_or(Value::Null, of);
-    json!({ Client::Codex.servers(): servers })
 }

@@ -8,6 +8,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use crate::files::sync_folder;
 
 /// What the name of the copy ends with.
@@ -48,34 +50,75 @@ pub fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Puts a text in the place of the one that was read, and gives the path of the copy of that, if there was one. The file
-/// keeps its rights; a link keeps leading where it leads.
+/// Puts a text in the place of the one that was read. The file keeps its rights and its owner; a link keeps leading where it
+/// leads.
 ///
 /// # Errors
 ///
 /// Where it cannot be written, or has been changed in the meantime; then it is as it was.
-pub fn replace(path: &Path, before: Option<&str>, after: &str) -> io::Result<Option<PathBuf>> {
-    let place = if before.is_some() { fs::canonicalize(path)? } else { path.to_owned() };
-    let folder = place.parent().ok_or(io::ErrorKind::NotFound)?;
-    fs::create_dir_all(folder)?;
-    let mut staged = tempfile::Builder::new().prefix(".9plan-").tempfile_in(folder)?;
-    staged.write_all(after.as_bytes())?;
-    let copy = match before {
-        Some(_) => {
-            fs::set_permissions(staged.path(), fs::metadata(&place)?.permissions())?;
-            let mut name = path.as_os_str().to_owned();
-            name.push(COPY_SUFFIX);
-            fs::copy(&place, &name)?;
-            Some(PathBuf::from(name))
-        }
-        None => None,
-    };
-    staged.as_file().sync_all()?;
+pub fn replace(path: &Path, before: Option<&str>, after: &str) -> io::Result<()> {
+    let place = led_to(path)?;
+    let staged = staged(&place, after, before.is_some())?;
     // Clients write these files too.
     if read(&place)?.as_deref() != before {
         return Err(io::Error::other("it was changed in the meantime"));
     }
-    staged.persist(&place).map_err(|failed| failed.error)?;
-    sync_folder(folder)?;
+    put_in_place(staged, &place)
+}
+
+/// Keeps a text as a copy of a file beside it, and gives the path of that.
+///
+/// # Errors
+///
+/// Where it cannot be written.
+pub fn keep_copy(path: &Path, text: &str) -> io::Result<PathBuf> {
+    let copy = copy_of(path);
+    let staged = staged(&copy, text, false)?;
+    put_in_place(staged, &copy)?;
     Ok(copy)
+}
+
+/// Where the copy of a file is kept.
+pub fn copy_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(COPY_SUFFIX);
+    PathBuf::from(name)
+}
+
+/// Where a path leads, whether there is anything or not.
+fn led_to(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match (fs::read_link(path), path.parent()) {
+            (Ok(target), Some(folder)) => Ok(folder.join(target)),
+            _ => Ok(path.to_owned()),
+        },
+        found => found,
+    }
+}
+
+/// A text on disk beside its place, with the rights and the owner of the file there, if there is one.
+fn staged(place: &Path, text: &str, like_it: bool) -> io::Result<NamedTempFile> {
+    let folder = place.parent().ok_or(io::ErrorKind::NotFound)?;
+    fs::create_dir_all(folder)?;
+    let mut staged = tempfile::Builder::new().prefix(".9plan-").tempfile_in(folder)?;
+    staged.write_all(text.as_bytes())?;
+    if like_it {
+        let there = fs::metadata(place)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let own = staged.as_file().metadata()?;
+            if (own.uid(), own.gid()) != (there.uid(), there.gid()) {
+                std::os::unix::fs::chown(staged.path(), Some(there.uid()), Some(there.gid()))?;
+            }
+        }
+        fs::set_permissions(staged.path(), there.permissions())?;
+    }
+    staged.as_file().sync_all()?;
+    Ok(staged)
+}
+
+fn put_in_place(staged: NamedTempFile, place: &Path) -> io::Result<()> {
+    staged.persist(place).map_err(|failed| failed.error)?;
+    place.parent().map_or(Ok(()), sync_folder)
 }

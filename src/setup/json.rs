@@ -22,8 +22,10 @@ pub enum Unfit {
     #[error("it is not TOML: {0}")]
     NotToml(String),
     /// Something else stands where the entry belongs.
-    #[error("{0:?} in it is not what it should be")]
+    #[error("{0} in it is not what it should be")]
     WrongKind(String),
+    #[error("it is no object")]
+    NoObject,
 }
 
 /// A step on the way to a part of a text.
@@ -63,7 +65,7 @@ pub fn put(text: &str, path: &[Step<'_>], value: &Value) -> Result<String, Unfit
     let mut here = &root;
     for (depth, step) in path.iter().enumerate() {
         if !matches!((step, here), (Step::Key(_), Value::Object(_)) | (Step::At(_), Value::Array(_))) {
-            return Err(Unfit::WrongKind(name_of(&path[..depth])));
+            return Err(wrong_kind(&path[..depth]));
         }
         let parts = Parts::of(text, &at)?;
         let index = parts.find(step);
@@ -83,8 +85,9 @@ pub fn put(text: &str, path: &[Step<'_>], value: &Value) -> Result<String, Unfit
     Ok(format!("{}{rendered}{}", &text[..at.start], &text[at.end..]))
 }
 
-/// Takes out what stands at a path, and what it leaves empty above it. What is not there is no fault.
-pub fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Unfit> {
+/// Takes out what stands at a path, and what it leaves empty above it, down to the step number `least` of the path. What is not
+/// there is no fault.
+pub fn remove(text: &str, path: &[Step<'_>], least: usize) -> Result<String, Unfit> {
     parse(text)?;
     let mut at = root_of(text);
     let mut way: Vec<(Parts, usize)> = Vec::new();
@@ -94,7 +97,7 @@ pub fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Unfit> {
         at = parts.items[index].value.clone();
         way.push((parts, index));
     }
-    while way.len() > 1 && way.last().is_some_and(|(parts, _)| parts.items.len() == 1) {
+    while way.len() > least && way.last().is_some_and(|(parts, _)| parts.items.len() == 1) {
         way.pop();
     }
     let Some((parts, index)) = way.pop() else { return Ok(text.to_owned()) };
@@ -107,10 +110,10 @@ pub fn remove(text: &str, path: &[Step<'_>]) -> Result<String, Unfit> {
     Ok(format!("{}{}", &text[..gone.start], &text[gone.end..]))
 }
 
-/// What the last key of a path is called, for a message.
-fn name_of(path: &[Step<'_>]) -> String {
+/// What is wrong where a path leads to something else than an object or a list.
+fn wrong_kind(path: &[Step<'_>]) -> Unfit {
     let key = path.iter().rev().find_map(|step| if let Step::Key(key) = step { Some(*key) } else { None });
-    key.unwrap_or("the whole").to_owned()
+    key.map_or(Unfit::NoObject, |key| Unfit::WrongKind(format!("{key:?}")))
 }
 
 /// The value with the objects and lists around it that are missing on the way.
@@ -307,13 +310,13 @@ mod tests {
         let new = append(text, &["hooks", "Start"], &json!(2)).unwrap();
         assert_eq!(new, text.replace("    ]\n", "    ],\n    \"Start\": [\n      2\n    ]\n"));
         let path = [Step::Key("hooks"), Step::Key("Stop"), Step::At(0)];
-        assert_eq!(remove(&grown, &path).unwrap(), text.replace("      1\n", "      2\n"));
+        assert_eq!(remove(&grown, &path, 1).unwrap(), text.replace("      1\n", "      2\n"));
     }
 
     #[test]
     fn a_text_that_is_something_else_is_refused() {
         let set = |text: &str| set(text, &["mcpServers", "9plan"], &json!(1)).unwrap_err().to_string();
-        assert_eq!(set("[]"), "\"the whole\" in it is not what it should be");
+        assert_eq!(set("[]"), "it is no object");
         assert_eq!(set("{\"mcpServers\": []}"), "\"mcpServers\" in it is not what it should be");
         assert!(set("{ // a comment\n}").starts_with("it is not plain JSON: "));
         assert!(set("{\"a\": 1,}").starts_with("it is not plain JSON: "));
@@ -331,8 +334,9 @@ mod tests {
             ("{\"a\": 1}", "{\"a\": 1}"),
             ("", ""),
         ] {
-            assert_eq!(remove(text, &path).unwrap(), left, "{text}");
+            assert_eq!(remove(text, &path, 1).unwrap(), left, "{text}");
         }
+        assert_eq!(remove("{\"a\": {\"b\": 1}}", &path, 2).unwrap(), "{\"a\": {}}");
     }
 
     /// Any JSON value in which no object or list is empty.
@@ -361,7 +365,7 @@ mod tests {
             let mut expected = value.clone();
             expected["in"]["it"] = json!({ "x": [1] });
             prop_assert_eq!(parse(&changed).unwrap(), expected);
-            prop_assert_eq!(remove(&changed, &[Step::Key("in"), Step::Key("it")]).unwrap(), text);
+            prop_assert_eq!(remove(&changed, &[Step::Key("in"), Step::Key("it")], 1).unwrap(), text);
         }
     }
 }

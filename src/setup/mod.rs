@@ -1,16 +1,19 @@
 //! `9plan setup`: connecting clients by writing into their own configuration.
 //!
 //! Owns what is done for a client and what is said of it. Where a client keeps its files is [`client`]'s, what stands in them
-//! [`entry`]'s and [`hooks`]', and how a file is changed and nothing else in it is [`json`]'s and [`files`]'.
+//! [`entry`]'s and [`hooks`]', and how a file is changed and nothing else in it is [`json`]'s, [`toml`]'s and [`files`]'.
 
 mod client;
 mod entry;
 mod files;
 mod hooks;
 mod json;
+mod toml;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 pub use client::{Client, Surroundings, System};
 use entry::Entry;
@@ -18,7 +21,10 @@ use hooks::Calls;
 use json::Unfit;
 
 /// How often a file is tried that its client changes at the same time.
-const TRIES: usize = 5;
+const TRIES: u32 = 5;
+
+/// How much longer is waited before each further try.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What to do to a client's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,13 +138,14 @@ impl Setup<'_> {
             Err(_) => return "not connected; cannot be changed".to_owned(),
         };
         let server = match found.program {
+            _ if found.is_off => "switched off".to_owned(),
             Some(program) if program == self.program => "connected".to_owned(),
             Some(program) => format!("connected to {program}"),
             None => "connected in another way".to_owned(),
         };
         let Some(settings) = client.hooks(&self.at) else { return server };
         let settings = files::read(&settings).ok().flatten().unwrap_or_default();
-        match hooks::count(unmarked(&settings)) {
+        match hooks::count(unmarked(&settings), &self.program) {
             Ok((there, all)) if there == all => format!("{server}, with hooks"),
             Ok((0, _)) | Err(_) => format!("{server}, without hooks"),
             Ok((there, all)) => format!("{server}, with {there} of {all} hooks"),
@@ -149,6 +156,9 @@ impl Setup<'_> {
         match part {
             Part::Hooks => client.hooks(&self.at),
             Part::Server => {
+                if let Some(older) = client.older_file(&self.at).filter(|file| file.exists()) {
+                    return Some(older);
+                }
                 let candidates = client.files(&self.at);
                 let has_entry = |path: &&PathBuf| {
                     let text = files::read(path).ok().flatten().unwrap_or_default();
@@ -161,26 +171,33 @@ impl Setup<'_> {
 
     /// Does to a file what is to be done, and says so; or says why it is as it was.
     fn change(&self, task: &Task, part: Part, path: &Path) -> Result<String, String> {
-        let shown = path.display();
+        let (shown, what) = (path.display(), part.title());
         let mut failed = String::new();
-        for _ in 0..TRIES {
+        for pause in 0..TRIES {
+            // Its client writes the file too.
+            thread::sleep(PAUSE * pause);
             let before = files::read(path).map_err(|error| error.to_string())?;
             let text = before.as_deref().unwrap_or_default();
+            if task.action.removes() && !text.contains(entry::NAME) {
+                return Ok(format!("{shown} does not have {what}."));
+            }
             let after = self.changed(task, part, text).map_err(|unfit| unfit.to_string())?;
             let same = after == text;
-            let replaced = match task.action {
+            match task.action {
                 Action::Print | Action::PrintRemoval if same => return Ok(format!("{shown} would stay as it is.")),
-                Action::PrintRemoval => return Ok(format!("{shown} would lose {}.", part.title())),
-                Action::Print => return Ok(format!("{shown} would get:\n{}", self.snippet(task, part).trim_end())),
-                Action::Write if same => return Ok(format!("{shown} has {} already.", part.title())),
-                Action::Remove if same => return Ok(format!("{shown} does not have {}.", part.title())),
-                Action::Write | Action::Remove => files::replace(path, before.as_deref(), &after),
-            };
-            match replaced {
+                Action::PrintRemoval => return Ok(format!("{shown} would lose {what}.")),
+                Action::Print => {
+                    return Ok(format!("{shown} would get:\n{}", self.excerpt(task, part, &after).trim_end()));
+                }
+                Action::Remove if same => return Ok(format!("{shown} does not have {what}.")),
+                Action::Write if same => return Ok(format!("{shown} has {what} already.{}", off(task, part, &after))),
+                Action::Write | Action::Remove => {}
+            }
+            match replaced(path, before.as_deref(), &after) {
                 Ok(copy) => {
-                    let what = if task.action == Action::Write { "now has" } else { "no longer has" };
-                    let copy = copy.map(|copy| format!(" As it was: {}", copy.display())).unwrap_or_default();
-                    return Ok(format!("{shown} {what} {}.{copy}", part.title()));
+                    let now = if task.action == Action::Write { "now has" } else { "no longer has" };
+                    let copy = copy.map(|copy| format!(" As it was before: {}", copy.display())).unwrap_or_default();
+                    return Ok(format!("{shown} {now} {what}.{}{copy}", off(task, part, &after)));
                 }
                 Err(error) => failed = error.to_string(),
             }
@@ -192,21 +209,28 @@ impl Setup<'_> {
     fn changed(&self, task: &Task, part: Part, text: &str) -> Result<String, Unfit> {
         let bare = unmarked(text);
         let mark = &text[..text.len() - bare.len()];
-        let changed = match (part, task.action) {
-            (Part::Server, Action::Remove | Action::PrintRemoval) => entry::remove(task.client, bare),
-            (Part::Hooks, Action::Remove | Action::PrintRemoval) => hooks::remove(bare),
-            (Part::Server, _) => entry::put(task.client, bare, &self.entry(task)),
-            (Part::Hooks, _) => hooks::put(bare, &self.calls(task, &self.variables(task))),
+        let changed = match (part, task.action.removes()) {
+            (Part::Server, true) => entry::remove(task.client, bare),
+            (Part::Hooks, true) => hooks::remove(bare, &self.program),
+            (Part::Server, false) => entry::put(task.client, bare, &self.entry(task)),
+            (Part::Hooks, false) => hooks::put(bare, &self.calls(&self.variables(task))),
         };
         Ok(format!("{mark}{}", changed?))
+    }
+
+    /// The part as a text has it.
+    fn excerpt(&self, task: &Task, part: Part, text: &str) -> String {
+        match part {
+            Part::Server => entry::excerpt(task.client, unmarked(text)).unwrap_or_default(),
+            Part::Hooks => hooks::snippet(&self.calls(&self.variables(task))),
+        }
     }
 
     fn entry<'a>(&'a self, task: &'a Task) -> Entry<'a> {
         Entry { program: &self.program, variables: &task.variables }
     }
 
-    fn calls<'a>(&'a self, task: &Task, variables: &'a [(String, String)]) -> Calls<'a> {
-        debug_assert!(task.client.hooks(&self.at).is_some());
+    fn calls<'a>(&'a self, variables: &'a [(String, String)]) -> Calls<'a> {
         Calls { system: self.at.system, program: &self.program, variables }
     }
 
@@ -221,25 +245,21 @@ impl Setup<'_> {
         variables
     }
 
-    fn snippet(&self, task: &Task, part: Part) -> String {
-        match part {
-            Part::Server => entry::snippet(task.client, &self.entry(task)),
-            Part::Hooks => hooks::snippet(&self.calls(task, &self.variables(task))),
-        }
-    }
-
+    /// What a person does where the file is left as it is.
     fn by_hand(&self, task: &Task, part: Part) -> String {
-        match (task.action, part) {
-            (Action::Remove | Action::PrintRemoval, Part::Server) => {
-                format!("Take {} out of it by hand.", task.client.place())
-            }
-            (Action::Remove | Action::PrintRemoval, Part::Hooks) => {
-                "Take the hooks that call 9plan out of it by hand.".to_owned()
-            }
-            (_, _) => {
-                format!("Put this into it by hand, beside what is there:\n{}", self.snippet(task, part).trim_end())
-            }
-        }
+        let snippet = match (part, task.action.removes()) {
+            (Part::Server, true) => return format!("Take {} out of it by hand.", task.client.place()),
+            (Part::Hooks, true) => return "Take the hooks that call 9plan out of it by hand.".to_owned(),
+            (Part::Server, false) => entry::snippet(task.client, &self.entry(task)),
+            (Part::Hooks, false) => hooks::snippet(&self.calls(&self.variables(task))),
+        };
+        format!("Put this into it by hand, beside what is there:\n{}", snippet.trim_end())
+    }
+}
+
+impl Action {
+    fn removes(self) -> bool {
+        matches!(self, Self::Remove | Self::PrintRemoval)
     }
 }
 
@@ -250,6 +270,26 @@ impl Part {
             Self::Hooks => "the hooks of 9plan",
         }
     }
+}
+
+/// Replaces a file, and gives the path of the copy of it as it was. Where there is a copy from before 9plan was in it, that one
+/// stays.
+fn replaced(path: &Path, before: Option<&str>, after: &str) -> io::Result<Option<PathBuf>> {
+    let mut copy = None;
+    if let Some(before) = before {
+        let earlier = files::copy_of(path);
+        let stays = before.contains(entry::NAME) && earlier.exists();
+        copy = Some(if stays { earlier } else { files::keep_copy(path, before)? });
+    }
+    files::replace(path, before, after)?;
+    Ok(copy)
+}
+
+/// What is to be said of an entry that the client is told not to start.
+fn off(task: &Task, part: Part, text: &str) -> &'static str {
+    let found = entry::find(task.client, unmarked(text)).ok().flatten();
+    let is_off = part == Part::Server && found.is_some_and(|found| found.is_off);
+    if is_off { " It is switched off there." } else { "" }
 }
 
 /// A text without the byte order mark before it.

@@ -95,6 +95,11 @@ impl SessionView {
         recovery::due(&mut self.db, &self.files)
     }
 
+    /// Whether its database can be read and not be written to.
+    pub fn is_read_only(&self) -> Result<bool, Error> {
+        Ok(self.db.is_readonly(rusqlite::MAIN_DB)?)
+    }
+
     /// Checks it against its invariants, what is to be repaired included.
     pub fn audit(&mut self) -> Result<Audit, Error> {
         let tx = Transaction::view(&mut self.db)?;

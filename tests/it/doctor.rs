@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::harness::World;
+#[cfg(unix)]
+use crate::harness::sessions_in;
 
 /// What was found as JSON, and the exit code.
 #[track_caller]
@@ -182,6 +184,81 @@ fn a_session_that_cannot_be_read_is_named_with_what_to_do() {
 }
 
 #[test]
+fn a_missing_folder_of_plans_is_a_repair_that_is_due() {
+    let world = World::new();
+    let (session, [queued, active, _]) = session(&world);
+    fs::remove_dir_all(world.plans(&session)).unwrap();
+    let phrases = |write: &str| {
+        let mut plans = [("active", &active), ("queued", &queued)];
+        plans.sort_by_key(|(_, id)| *id);
+        plans.map(|(status, id)| format!("{write} the missing file of {status} plan {id} again"))
+    };
+    let [due, repaired] = ["write", "wrote"].map(phrases);
+    let [due, repaired] = [&due, &repaired].map(|phrases| phrases.each_ref().map(String::as_str));
+    assert_eq!(examined(&world, &[]).0["sessions"], json!([finding(&session, &due, &[], &[])]));
+    assert!(printed(&world, &[]).ends_with("`9plan doctor --fix` makes the repairs that are due.\n"));
+    assert_eq!(examined(&world, &["--fix"]).0["sessions"], json!([finding(&session, &[], &repaired, &[])]));
+}
+
+#[test]
+fn an_issue_beside_a_repair_is_told_with_it() {
+    let world = World::new();
+    let (session, [queued, ..]) = session(&world);
+    fs::write(world.plan_file(&session, &queued), b"# Goal\n\xff").unwrap();
+    fs::write(world.plans(&session).join(format!(".{queued}.x.tmp")), "half").unwrap();
+    let due = format!("remove an unfinished write of plan {queued}");
+    let issue = format!("The file of plan {queued} is not UTF-8 at byte 7.");
+    assert_eq!(examined(&world, &[]).0["sessions"], json!([finding(&session, &[&due], &[], &[&issue])]));
+}
+
+#[cfg(unix)]
+#[test]
+fn many_sessions_are_repaired_one_after_the_other_and_what_stays_says_why() {
+    let world = World::new();
+    let mut client = world.client();
+    for _ in 0..40 {
+        client.create("t");
+        client.add("goal");
+    }
+    assert!(client.exit().status.success());
+    for session in sessions_in(&world.root()) {
+        for plan in fs::read_dir(world.plans(&session)).unwrap() {
+            fs::remove_file(plan.unwrap().path()).unwrap();
+        }
+    }
+    let unfinished = world.root().join(".quiet-amber-river.new");
+    fs::create_dir(&unfinished).unwrap();
+    fs::write(unfinished.join("mine"), "words").unwrap();
+    // Fewer files than that can be open at once.
+    let mut launch = world.server();
+    let program = launch.command.get_program().to_owned();
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "ulimit -n 64 && exec \"$0\" doctor --fix"]).arg(program);
+    shell.env_clear().env("HOME", world.home()).env("NINEPLAN_SESSIONS_PATH", world.root());
+    launch.command = shell;
+    let text = String::from_utf8(launch.run(&[]).stdout).unwrap();
+    assert_eq!(text.matches(": wrote the missing file of queued plan ").count(), 40, "{text}");
+    assert!(text.contains("Server    started in "), "{text}");
+    assert!(text.contains("it stays, since something else is in it"), "{text}");
+    assert!(text.ends_with("\nSomething is wrong.\n"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_database_that_cannot_be_written_to_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let mut client = world.unprivileged().start();
+    let session = client.create("t");
+    assert!(client.exit().status.success());
+    fs::set_permissions(world.database(&session), fs::Permissions::from_mode(0o400)).unwrap();
+    let output = world.unprivileged().run(&["doctor"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("  {session}: session.db cannot be written to.")), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
 fn a_session_that_is_at_work_is_in_order() {
     let world = World::new();
     let mut client = world.client();
@@ -200,7 +277,7 @@ fn a_root_or_a_server_that_cannot_be_used_is_told() {
     let (report, code) = examined(&world, &[]);
     let problem = report["sessions_root"]["problem"].as_str().unwrap();
     assert!(problem.starts_with(&format!("Cannot list {}: ", world.root().display())) && code == Some(1), "{problem}");
-    assert_eq!(report["server"]["ok"], true);
+    assert_eq!(report["server"]["ok"], false, "it cannot look for sessions there either");
 
     let world = World::new();
     let output = world.server().env("NINEPLAN_LOG_LEVEL", "loud").run(&["doctor"]);

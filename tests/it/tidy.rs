@@ -132,7 +132,7 @@ fn each_crate_has_its_place() {
     assert_only(&["logging.rs"], "tracing_subscriber::");
     assert_only(&["config.rs"], "directories::");
     assert_only(&["ids.rs"], "nanoid::");
-    assert_only(&["setup/entry.rs"], "toml_edit::");
+    assert_only(&["setup/toml.rs"], "toml_edit::");
 }
 
 #[test]

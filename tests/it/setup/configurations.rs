@@ -87,12 +87,12 @@ args = []
 [mcp_servers.docs.env]
 "KEY" = "value"
 
-[mcp_servers.9plan]
-command = "PROGRAM"
-
 [projects."/home/ada/app"]
 trust_level = "trusted"
 # the end
+
+[mcp_servers.9plan]
+command = "PROGRAM"
 "#,
     ],
     [

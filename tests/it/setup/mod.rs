@@ -49,7 +49,7 @@ fn every_client_gets_its_entry_and_loses_it_again_and_all_else_keeps_its_bytes()
         write(&path, before);
         let (printed, code, fault) = run(&world, &[client, "--no-hooks"]);
         assert_eq!((code, fault.as_str()), (Some(0), ""), "{client}");
-        let first = format!("{shown} now has 9plan. As it was: {}\nRestart ", copy_of(&path).display());
+        let first = format!("{shown} now has 9plan. As it was before: {}\nRestart ", copy_of(&path).display());
         assert!(printed.starts_with(&first), "{printed}");
         assert_eq!(fs::read_to_string(&path).unwrap(), after, "{client}");
         assert_eq!(fs::read_to_string(copy_of(&path)).unwrap(), before);
@@ -64,7 +64,9 @@ fn every_client_gets_its_entry_and_loses_it_again_and_all_else_keeps_its_bytes()
         assert!(code == Some(0) && printed.starts_with(&format!("{shown} would lose 9plan.\n")), "{printed}");
         let (printed, code, _) = run(&world, &[client, "--remove"]);
         assert!(code == Some(0) && printed.starts_with(&format!("{shown} no longer has 9plan. ")), "{printed}");
-        assert_eq!(fs::read_to_string(&path).unwrap(), before, "{client}");
+        // Where there was no object of servers, an empty one stays.
+        let left = fs::read_to_string(&path).unwrap().replace(",\n  \"mcp\": {}", "");
+        assert_eq!(left, before, "{client}");
         let (printed, code, _) = run(&world, &[client, "--remove"]);
         assert!(code == Some(0) && printed.starts_with(&format!("{shown} does not have 9plan.\n")), "{printed}");
     }
@@ -97,7 +99,7 @@ fn a_file_that_cannot_be_read_is_left_alone_and_what_to_put_into_it_is_printed()
         let world = World::new();
         let path = world.home().join(file);
         let opening = if client == "codex" { "model = " } else { "{" };
-        let comment = if client == "codex" { "= what\n" } else { "{ // what else is there\n" };
+        let comment = if client == "codex" { "= what 9plan\n" } else { "{ // what 9plan is told\n" };
         let spoiled = before.replacen(opening, &format!("{comment}  "), 1);
         write(&path, &spoiled);
         for arguments in [&[client, "--no-hooks"][..], &[client, "--no-hooks", "--remove"]] {
@@ -125,7 +127,7 @@ fn what_stands_in_the_place_of_an_object_or_is_no_text_is_left_alone() {
     let world = World::new();
     let path = world.home().join(".cursor/mcp.json");
     let cases: [(&[u8], &str); 4] = [
-        (b"[]", "\"the whole\" in it is not what it should be"),
+        (b"[]", "it is no object"),
         (b"{\"mcpServers\": []}", "\"mcpServers\" in it is not what it should be"),
         (b"{\"mcpServers\": null}", "\"mcpServers\" in it is not what it should be"),
         (b"{\"a\": \"\xff\"}", "stream did not contain valid UTF-8"),
@@ -147,17 +149,17 @@ fn an_entry_that_is_there_keeps_what_it_says_of_other_things() {
     let world = World::new();
     let path = world.home().join(".cursor/mcp.json");
     let old = json!({ "mcpServers": {
-        "9plan": { "url": "http://127.0.0.1:8080/mcp", "headers": {}, "env": { "A": "1", "B": "2" }, "disabled": false },
+        "9plan": { "command": "/old", "args": ["x"], "env": { "A": "1", "B": "2" }, "timeout": 5 },
         "z": {},
     } });
     write(&path, &old.to_string());
     assert_eq!(run(&world, &["cursor", "--env", "B=3", "--env", "NINEPLAN_LOG_LEVEL=a=b c"]).1, Some(0));
     let expected = json!({ "mcpServers": {
         "9plan": {
-            "env": { "A": "1", "B": "3", "NINEPLAN_LOG_LEVEL": "a=b c" },
-            "disabled": false,
             "command": PROGRAM,
             "args": [],
+            "env": { "A": "1", "B": "3", "NINEPLAN_LOG_LEVEL": "a=b c" },
+            "timeout": 5,
         },
         "z": {},
     } });
@@ -174,6 +176,114 @@ fn an_entry_that_is_there_keeps_what_it_says_of_other_things() {
     let entry = format!("9plan = {{ enabled = true , command = \"{PROGRAM}\", env.A = \"1\" }} # mine\n");
     assert_eq!(found, old.replace("9plan = { url = \"http://x\", enabled = true } # mine\n", &entry));
     assert!(run(&world, &["codex", "--env", "A=1"]).0.contains("has 9plan already"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_entry_of_a_server_that_is_reached_in_another_way_keeps_what_holds_for_any() {
+    for [client, file, ..] in CONFIGURATIONS {
+        let world = World::new();
+        let path = world.home().join(file);
+        let (before, expected) = if client == "codex" {
+            let old = "[mcp_servers.9plan]\nurl = \"http://x\"\nbearer_token_env_var = \"T\"\nenabled = false\n";
+            (old.to_owned(), format!("[mcp_servers.9plan]\nenabled = false\ncommand = \"{PROGRAM}\"\n"))
+        } else {
+            let servers = match client {
+                "vscode" => "servers",
+                "opencode" => "mcp",
+                _ => "mcpServers",
+            };
+            let old = json!({ "type": "http", "url": "http://x", "headers": {}, "oauth": {}, "enabled": false });
+            let mut new = json!({ "enabled": false });
+            match client {
+                "claude-code" | "vscode" => new["type"] = json!("stdio"),
+                "opencode" | "copilot" => new["type"] = json!("local"),
+                _ => {}
+            }
+            if client == "opencode" {
+                new["command"] = json!([PROGRAM]);
+            } else {
+                new["command"] = json!(PROGRAM);
+                new["args"] = json!([]);
+            }
+            if client == "copilot" {
+                new["tools"] = json!(["*"]);
+            }
+            let whole = |entry: Value| json!({ servers: { "9plan": entry } });
+            (whole(old).to_string(), serde_json::to_string_pretty(&whole(new)).unwrap())
+        };
+        write(&path, &before);
+        // What is printed is what is written.
+        let (printed, ..) = run(&world, &[client, "--no-hooks", "--print"]);
+        assert_eq!(printed, format!("{} would get:\n{}\n", path.display(), expected.trim_end()));
+        let (printed, code, _) = run(&world, &[client, "--no-hooks"]);
+        assert!(code == Some(0) && printed.contains(" now has 9plan. It is switched off there. "), "{printed}");
+        let after = fs::read_to_string(&path).unwrap();
+        if client == "codex" {
+            assert_eq!(after, expected);
+        } else {
+            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            assert_eq!(read(&after), read(&expected), "{client}");
+        }
+        assert!(run(&world, &[]).0.contains("switched off"));
+    }
+}
+
+#[test]
+fn the_copy_is_of_the_file_as_it_was_before_9plan_was_in_it() {
+    let world = World::new();
+    let path = world.home().join(".cursor/mcp.json");
+    write(&path, "{\"mcpServers\": {}}");
+    run(&world, &["cursor"]);
+    run(&world, &["cursor", "--env", "A=1"]);
+    assert_eq!(run(&world, &["cursor", "--remove"]).1, Some(0));
+    assert_eq!(fs::read_to_string(copy_of(&path)).unwrap(), "{\"mcpServers\": {}}");
+    assert_eq!(json_of(&path), json!({ "mcpServers": {} }), "some clients want the object, even with nothing in it");
+    // One without 9plan is a new beginning.
+    write(&path, "{\"mcpServers\": {\"a\": {}}}");
+    run(&world, &["cursor"]);
+    assert_eq!(json_of(&copy_of(&path)), json!({ "mcpServers": { "a": {} } }));
+}
+
+#[track_caller]
+fn json_of(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn what_is_there_twice_goes_twice_and_what_was_never_there_needs_no_reading() {
+    let world = World::new();
+    let path = world.home().join(".cursor/mcp.json");
+    write(&path, "{\"mcpServers\": {\"9plan\": {}, \"x\": 1, \"9plan\": {\"a\": 2}}}");
+    assert_eq!(run(&world, &["cursor", "--remove"]).1, Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{\"mcpServers\": {\"x\": 1}}");
+    write(&path, "{ // nothing of it\n}");
+    let (printed, code, _) = run(&world, &["cursor", "--remove"]);
+    assert_eq!((printed, code), (format!("{} does not have 9plan.\n", path.display()), Some(0)));
+}
+
+#[test]
+fn an_older_file_of_claude_code_is_meant_where_it_is_there() {
+    let world = World::new();
+    let [usual, older] = [".claude.json", ".claude/.config.json"].map(|name| world.home().join(name));
+    for path in [&usual, &older] {
+        write(path, "{}");
+    }
+    assert_eq!(run(&world, &["claude-code", "--no-hooks"]).1, Some(0));
+    assert!(fs::read_to_string(&older).unwrap().contains(PROGRAM));
+    assert_eq!(fs::read_to_string(&usual).unwrap(), "{}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_yet_is_followed_too() {
+    let world = World::new();
+    let link = world.home().join(".cursor/mcp.json");
+    fs::create_dir(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("../dotfiles/mcp.json", &link).unwrap();
+    assert_eq!(run(&world, &["cursor"]).1, Some(0));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(world.home().join("dotfiles/mcp.json")).unwrap().contains(PROGRAM));
 }
 
 /// The settings of Claude Code as somebody has them who uses hooks.
@@ -207,7 +317,10 @@ fn claude_code_gets_hooks_that_do_what_they_should() {
     launch.command.env_clear().env("HOME", world.home());
     let (printed, code, fault) = said(launch.run(&["setup", "claude-code", "--env", &variable]));
     assert_eq!((code, fault.as_str()), (Some(0), ""), "{printed}");
-    assert!(printed.contains(&format!("{} now has the hooks of 9plan. As it was: ", settings.display())), "{printed}");
+    assert!(
+        printed.contains(&format!("{} now has the hooks of 9plan. As it was before: ", settings.display())),
+        "{printed}"
+    );
     let text = fs::read_to_string(&settings).unwrap();
     let written: Value = serde_json::from_str(&text).unwrap();
     let entry: Value = serde_json::from_str(&fs::read_to_string(world.home().join(".claude.json")).unwrap()).unwrap();
