@@ -154,7 +154,10 @@ fn ours(settings: &Value, event: &str, moment: Moment, program: &str) -> Vec<Pla
 fn is_ours(hook: &Value, moment: Moment, program: &str) -> bool {
     let command = hook["command"].as_str().unwrap_or_default();
     let (called, rest) = match hook["args"].as_array() {
-        Some(words) => (command, words.iter().filter_map(Value::as_str).map(|word| format!(" {word}")).collect()),
+        Some(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            (command, format!(" {}", words.join(" ")))
+        }
         None => first_word(command),
     };
     let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
