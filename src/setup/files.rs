@@ -58,7 +58,10 @@ pub fn read(path: &Path) -> io::Result<Option<String>> {
 /// Where it cannot be written, or has been changed in the meantime; then it is as it was.
 pub fn replace(path: &Path, before: Option<&str>, after: &str) -> io::Result<()> {
     let place = led_to(path)?;
-    let staged = staged(&place, after, before.is_some())?;
+    let staged = staged(&place, after)?;
+    if before.is_some() {
+        liken(&staged, &place)?;
+    }
     // Clients write these files too.
     if read(&place)?.as_deref() != before {
         return Err(io::Error::other("it was changed in the meantime"));
@@ -73,7 +76,7 @@ pub fn replace(path: &Path, before: Option<&str>, after: &str) -> io::Result<()>
 /// Where it cannot be written.
 pub fn keep_copy(path: &Path, text: &str) -> io::Result<PathBuf> {
     let copy = copy_of(path);
-    let staged = staged(&copy, text, false)?;
+    let staged = staged(&copy, text)?;
     put_in_place(staged, &copy)?;
     Ok(copy)
 }
@@ -96,26 +99,28 @@ fn led_to(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// A text on disk beside its place, with the rights and the owner of the file there, if there is one.
-fn staged(place: &Path, text: &str, like_it: bool) -> io::Result<NamedTempFile> {
+/// A text on disk beside its place.
+fn staged(place: &Path, text: &str) -> io::Result<NamedTempFile> {
     let folder = place.parent().ok_or(io::ErrorKind::NotFound)?;
     fs::create_dir_all(folder)?;
     let mut staged = tempfile::Builder::new().prefix(".9plan-").tempfile_in(folder)?;
     staged.write_all(text.as_bytes())?;
-    if like_it {
-        let there = fs::metadata(place)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let own = staged.as_file().metadata()?;
-            if (own.uid(), own.gid()) != (there.uid(), there.gid()) {
-                std::os::unix::fs::chown(staged.path(), Some(there.uid()), Some(there.gid()))?;
-            }
-        }
-        fs::set_permissions(staged.path(), there.permissions())?;
-    }
     staged.as_file().sync_all()?;
     Ok(staged)
+}
+
+/// Gives what is staged the rights and the owner of the file in its place.
+fn liken(staged: &NamedTempFile, place: &Path) -> io::Result<()> {
+    let there = fs::metadata(place)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let own = staged.as_file().metadata()?;
+        if (own.uid(), own.gid()) != (there.uid(), there.gid()) {
+            chown(staged.path(), Some(there.uid()), Some(there.gid()))?;
+        }
+    }
+    fs::set_permissions(staged.path(), there.permissions())
 }
 
 fn put_in_place(staged: NamedTempFile, place: &Path) -> io::Result<()> {

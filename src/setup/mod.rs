@@ -178,10 +178,12 @@ impl Setup<'_> {
             thread::sleep(PAUSE * pause);
             let before = files::read(path).map_err(|error| error.to_string())?;
             let text = before.as_deref().unwrap_or_default();
-            if task.action.removes() && !text.contains(entry::NAME) {
-                return Ok(format!("{shown} does not have {what}."));
-            }
-            let after = self.changed(task, part, text).map_err(|unfit| unfit.to_string())?;
+            let after = match self.changed(task, part, text) {
+                Ok(after) => after,
+                // Whatever it is, there is nothing of ours in it.
+                Err(_) if task.action.removes() && !text.contains(entry::NAME) => text.to_owned(),
+                Err(unfit) => return Err(unfit.to_string()),
+            };
             let same = after == text;
             match task.action {
                 Action::Print | Action::PrintRemoval if same => return Ok(format!("{shown} would stay as it is.")),

@@ -93,3 +93,22 @@ fn an_older_file_of_claude_code_is_meant_where_it_is_there() {
     assert!(fs::read_to_string(&older).unwrap().contains(PROGRAM));
     assert_eq!(fs::read_to_string(&usual).unwrap(), "{}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_program_of_another_name_knows_its_own_hooks() {
+    let world = World::new();
+    let program = world.home().join("planner");
+    copy_program(&program);
+    let run = |arguments: &[&str]| {
+        let mut launch = world.server();
+        launch.command = std::process::Command::new(&program);
+        launch.command.env_clear().env("HOME", world.home());
+        said(launch.run(&[&["setup"], arguments].concat())).0
+    };
+    run(&["claude-code"]);
+    assert!(run(&["claude-code"]).contains("settings.json has the hooks of 9plan already."));
+    assert!(run(&[]).contains("connected, with hooks"));
+    run(&["claude-code", "--remove"]);
+    assert_eq!(fs::read_to_string(world.home().join(".claude/settings.json")).unwrap(), "{}\n");
+}
