@@ -227,6 +227,24 @@ mod tests {
         assert!(takes_long().is_ok() && !gave_up_in_haste());
     }
 
+    #[test]
+    fn what_is_tried_briefly_says_nothing_of_the_call() {
+        in_haste(|| {
+            briefly(|| assert!(takes_long().is_ok() && wait(0)));
+            assert!(!gave_up_in_haste() && takes_long().is_err());
+            briefly(|| assert!(takes_long().is_ok()));
+            assert!(gave_up_in_haste());
+        });
+        // What is left of its time is over at some time, however often it tries.
+        briefly(|| {
+            let start = Instant::now();
+            while wait(LONGEST_PAUSE.as_millis().try_into().unwrap()) {
+                assert!(start.elapsed() < BUSY_TIMEOUT);
+            }
+        });
+        assert!(!waited_in_vain());
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_line_has_a_bound_and_moves_on_however_long_it_was() {
