@@ -6,7 +6,7 @@
 //! The input is that of Claude Code's hooks, <https://code.claude.com/docs/en/hooks>; other clients have taken it over.
 
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::error::Error;
 use crate::plan::SessionName;
 use crate::sessions::{Place, Sessions};
-use crate::store::Summary;
+use crate::store::{Binding, Summary};
 use crate::tools::reminder::{AtWork, Names, OUTCOMES_LISTED};
 
 /// How long a hook may take: only a disk that hangs takes longer.
@@ -94,38 +94,52 @@ impl Hook {
     }
 
     fn text(&self, input: &Input) -> Result<String, Error> {
-        let place = Place::new(self.folder(input), input.session_id.as_deref());
+        let place = self.place(input);
         let names = Names { prefix: &self.prefix };
-        // The session of this conversation, unless it is another folder's.
-        let own = place.client.as_ref().and_then(|client| self.sessions.unfinished(client, &place.folders()));
         if matches!(self.moment, Moment::SessionStart) {
             self.note_conversation(input, &place);
         }
-        let lost = matches!(input.source.as_deref(), Some("compact" | "resume" | "clear"));
-        match (self.moment, own) {
-            (Moment::SessionStart, Some((name, _))) if lost => {
-                if input.source.as_deref() == Some("compact") {
-                    self.note_compaction(&name);
+        let source = input.source.as_deref();
+        match (self.moment, self.own(&place)) {
+            (Moment::SessionStart, Some((name, client))) if matches!(source, Some("compact" | "resume" | "clear")) => {
+                if source == Some("compact") {
+                    self.note_compaction(&name, client);
                 }
                 self.whole(&name, &names)
             }
             (Moment::SessionStart, _) => Ok(self.offer(&place, &names)),
-            (Moment::PreCompact, Some((name, _))) => {
-                self.note_compaction(&name);
+            (Moment::PreCompact, Some((name, client))) => {
+                self.note_compaction(&name, client);
                 Ok(names.keep(&name, &self.sessions.view(&name)?.state()?))
             }
-            (Moment::Prompt, Some((name, _))) if self.sessions.is_unasked(&name) => Ok(names.unasked(&name)),
+            (Moment::Prompt, Some((name, client))) if self.sessions.is_unasked(&name, client) => {
+                Ok(names.unasked(&name))
+            }
             (Moment::PreCompact | Moment::Prompt, _) => Ok(String::new()),
         }
     }
 
-    /// The folder that the agent works on. It may have gone deeper into it for a while.
-    fn folder<'a>(&'a self, input: &'a Input) -> Option<&'a Path> {
-        match (&self.project, &input.cwd) {
-            (Some(project), Some(cwd)) if !cwd.starts_with(project) => Some(cwd),
-            (Some(project), _) => Some(project),
-            (None, cwd) => cwd.as_ref().or(self.current.as_ref()).map(PathBuf::as_path),
+    /// Where the client works: in its project, into which the agent may have gone deeper for a while, or where the agent has
+    /// gone out of it.
+    fn place(&self, input: &Input) -> Place {
+        let at = |folder: Option<&PathBuf>| Place::new(folder.map(PathBuf::as_path), input.session_id.as_deref());
+        let (project, cwd) = (at(self.project.as_ref()), at(input.cwd.as_ref()));
+        match (&project.folder, &cwd.folder) {
+            (Some(project), Some(_)) if !cwd.folders().contains(project) => cwd,
+            (Some(_), _) => project,
+            (None, Some(_)) => cwd,
+            (None, None) => at(self.current.as_ref()),
         }
+    }
+
+    /// The session of the conversation, unless it is another folder's; and the conversation.
+    fn own<'a>(&self, place: &'a Place) -> Option<(SessionName, &'a Binding)> {
+        let client = place.client.as_ref()?;
+        let mut folders = place.folders();
+        // Wherever the agent has gone, the project is that of its client.
+        folders.extend(Place::new(self.project.as_deref(), None).folders());
+        let (name, _) = self.sessions.unfinished(client, &folders)?;
+        Some((name, client))
     }
 
     fn offer(&self, place: &Place, names: &Names<'_>) -> String {
@@ -137,9 +151,10 @@ impl Hook {
     fn whole(&self, name: &SessionName, names: &Names<'_>) -> Result<String, Error> {
         let mut view = self.sessions.view(name)?;
         let state = view.state()?;
-        let text = state.active.as_ref().map(|active| view.text_of_active(active));
+        let (text, fault) = state.active.as_ref().map(|active| view.text_of_active(active)).unwrap_or_default();
         let outcomes = view.last_outcomes(OUTCOMES_LISTED)?;
-        Ok(names.whole(name, &AtWork { state: &state, text, outcomes: &outcomes }))
+        let fault = fault.map(|fault| fault.to_string());
+        Ok(names.whole(name, &AtWork { state: &state, text, fault, outcomes: &outcomes }))
     }
 
     /// Lets the servers of the client know which conversation it is at, where that is another one than when it was started.
@@ -151,8 +166,8 @@ impl Hook {
         }
     }
 
-    fn note_compaction(&self, name: &SessionName) {
-        if let Err(error) = self.sessions.note_compaction(name) {
+    fn note_compaction(&self, name: &SessionName, conversation: &Binding) {
+        if let Err(error) = self.sessions.note_compaction(name, conversation) {
             tracing::warn!(session = %name, %error, "the compaction cannot be noted");
         }
     }

@@ -75,9 +75,13 @@ impl Offer {
 
     /// The instructions as they are now: the last line names the session that is unfinished where the client works, if one is.
     pub fn instructions(&self) -> String {
-        let folder = self.place.as_ref().and_then(|place| place.folder.as_ref());
+        let look = |place: &Place| {
+            // Of two in one folder the one of the client's own conversation is meant.
+            let own = self.sessions.continued(place);
+            own.or_else(|| self.sessions.unfinished(place.folder.as_ref()?, &[]))
+        };
         // Whoever connects is not to wait.
-        let found = folder.and_then(|folder| Sessions::briefly(|| self.sessions.unfinished(folder, &[])));
+        let found = self.place.as_ref().and_then(|place| Sessions::briefly(|| look(place)));
         let Some((name, summary)) = found else { return self.instructions.clone() };
         let room = MOST_INSTRUCTIONS.saturating_sub(self.instructions.chars().count() + 2);
         format!("{}\n\n{}", self.instructions, Names { prefix: &self.prefix }.line(&name, &summary, room))

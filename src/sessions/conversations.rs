@@ -7,6 +7,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::Sessions;
 use super::folders::{private_folders, private_mark};
@@ -15,6 +16,12 @@ use crate::store::Binding;
 
 /// The name of the folder of the notes, a file for each process.
 const FOLDER_NAME: &str = "processes";
+
+/// How many notes there are at most.
+const MOST: usize = 32;
+
+/// How much earlier than its servers a client calls its hooks, at most.
+const BEFORE: Duration = Duration::from_secs(10);
 
 impl Sessions {
     /// Notes that a client's process is now at the conversation of a place. A process that has just been started needs no
@@ -36,12 +43,19 @@ impl Sessions {
         private_folders(folder)?;
         private_mark(&note)?;
         fs::write(&note, format!("{client}\n{working_folder}"))?;
-        shorten(folder, &note)
+        let written = |path: &Path| fs::metadata(path).and_then(|note| note.modified()).ok();
+        shorten(folder, &process.to_string(), MOST, written);
+        Ok(())
     }
 
     /// The conversation that the client is at which started the server at a place, where a hook has noted one.
     pub(super) fn noted(&self, place: &Place) -> Option<Binding> {
-        let text = fs::read_to_string(note(&self.root, place.process?)).ok()?;
+        let note = note(&self.root, place.process?);
+        let text = fs::read_to_string(&note).ok()?;
+        // One from long before the server was started is of another process, which had the same number.
+        if fs::metadata(&note).ok()?.modified().ok()? + BEFORE < place.since {
+            return None;
+        }
         let (client, folder) = text.split_once('\n')?;
         (place.folder.as_ref()?.value() == folder).then(|| Binding::Client(client.to_owned()))
     }

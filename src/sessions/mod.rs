@@ -86,7 +86,7 @@ impl Sessions {
             let left = fs::rename(&folder, &hidden).map_or(&folder, |()| &hidden);
             failed(left, Error::file("make", &folder, &error))
         })?;
-        if let Err(error) = bound.iter().try_for_each(|binding| places::add(&self.root, binding, &name)) {
+        if let Err(error) = self.list_at(&name, bound) {
             tracing::warn!(session = %name, %error, "the session will not be found by where it was made");
         }
         tracing::info!(session = %name, "session created");

@@ -42,6 +42,9 @@ const MIGRATIONS: [Migration; 2] = [
     |db, _| Ok(db.execute_batch(include_str!("migrations/2.sql"))?),
 ];
 
+/// The version without which nothing can be done; what comes after that only adds.
+const NEEDED: i64 = 1;
+
 /// The version from which on a session can be bound to something.
 pub const BINDINGS_SINCE: i64 = 2;
 
@@ -111,17 +114,27 @@ pub fn open(path: &Path, name: &SessionName) -> Result<Connection, Error> {
     // SQLite would write the log back, whatever has become of the database by then, and remove it by its name, whatever
     // stands there by then.
     keep_log(&db, true)?;
-    if version < latest() {
-        let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have been here in the meantime.
-        let from = check_version(&tx)?;
-        if from < latest() {
-            tracing::info!(session = %name, from, to = latest(), "migrating a session");
-            migrate(&tx, path.parent().unwrap_or(path), from)?;
-        }
-        step("commit", || tx.commit())?;
+    if version < NEEDED {
+        bring_up_to_date(&mut db, path, name)?;
+    } else if version < latest()
+        && let Err(error) = waiting::briefly(|| bring_up_to_date(&mut db, path, name))
+    {
+        // On a disk that is full or can only be read a session can still be read.
+        tracing::warn!(session = %name, %error, "the session stays in an earlier form");
     }
     Ok(db)
+}
+
+/// Migrates a session to the latest version.
+fn bring_up_to_date(db: &mut Connection, path: &Path, name: &SessionName) -> Result<(), Error> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have been here in the meantime.
+    let from = check_version(&tx)?;
+    if from < latest() {
+        tracing::info!(session = %name, from, to = latest(), "migrating a session");
+        migrate(&tx, path.parent().unwrap_or(path), from)?;
+    }
+    Ok(step("commit", || tx.commit())?)
 }
 
 /// Reads a session's summary without changing anything, not even its schema.

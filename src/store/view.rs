@@ -66,9 +66,9 @@ impl SessionView {
         state(&tx, &self.files)
     }
 
-    /// The text of the active plan's file or, where that cannot be read, the stored one.
-    pub fn text_of_active(&self, active: &ActivePlan) -> String {
-        text_for_reading(&self.files, &active.id, &active.stored).0
+    /// The text of the active plan's file or, where that cannot be read, the stored one and why.
+    pub fn text_of_active(&self, active: &ActivePlan) -> (String, Option<Error>) {
+        text_for_reading(&self.files, &active.id, &active.stored)
     }
 
     /// The last `most` completed plans, the last one first.

@@ -11,7 +11,7 @@ pub mod queue;
 pub mod reminder;
 pub mod session;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,18 +47,24 @@ pub struct Connection {
     place: Option<Place>,
     current: Option<SessionName>,
     used: BTreeSet<SessionName>,
-    /// What is known to be bound, and to what.
-    bound: BTreeSet<SessionName>,
-    bound_to: Vec<Binding>,
+    /// The sessions that were made or resumed here, and what each is known to be bound to.
+    bound: BTreeMap<SessionName, Vec<Binding>>,
 }
 
 impl Connection {
     /// A new connection of a client that works at `place`, if that is known. Its current session is the unfinished one that
     /// the same conversation had before, if there is one. `prefix` is what the names of the tools begin with.
     pub fn new(sessions: Arc<Sessions>, prefix: String, place: Option<Place>) -> Self {
-        let current = place.as_ref().and_then(|place| Sessions::briefly(|| sessions.continued(place)));
-        let (used, bound) = (BTreeSet::new(), BTreeSet::new());
-        Self { sessions, prefix, place, current, used, bound, bound_to: Vec::new() }
+        let mut connection =
+            Self { sessions, prefix, place, current: None, used: BTreeSet::new(), bound: BTreeMap::new() };
+        connection.current = connection.continued();
+        connection
+    }
+
+    /// The unfinished session of the client's conversation.
+    fn continued(&self) -> Option<SessionName> {
+        let place = self.place.as_ref()?;
+        Sessions::briefly(|| self.sessions.continued(place)).map(|(name, _)| name)
     }
 
     /// The session that a call will be about, as far as can be told before it is made. `named` is the argument as it came.
@@ -120,6 +126,10 @@ impl<'a> Call<'a> {
         self.connection.sessions.note_call(&name);
         let opened = Opened { name, store };
         self.opened = Some(opened.clone());
+        // The client may have gone on to another conversation since it made or resumed the session.
+        if access == Access::Change && self.connection.bound.contains_key(&opened.name) {
+            self.bind(&opened)?;
+        }
         self.connection.used.insert(opened.name.clone());
         self.connection.current = Some(opened.name.clone());
         Ok(opened)
@@ -127,7 +137,11 @@ impl<'a> Call<'a> {
 
     /// The session of a call that names none.
     fn implied(&self, access: Access) -> Result<SessionName, Error> {
-        let Some(current) = &self.connection.current else { return Err(self.connection.sessions.none_current()) };
+        let Some(current) = &self.connection.current else {
+            // Which conversation it is may be known only since the connection began.
+            let continued = self.connection.continued();
+            return continued.ok_or_else(|| self.connection.sessions.none_current());
+        };
         // Agents that share a connection would write into each other's session.
         if self.unnamed == Unnamed::CurrentIfClear && access == Access::Change && self.connection.used.len() > 1 {
             let sessions = &self.connection.sessions;
@@ -153,20 +167,16 @@ impl<'a> Call<'a> {
 
     /// Makes a session, bound to the place where the client works.
     fn create(&mut self, task: Option<&str>) -> Result<SessionName, Error> {
-        self.look_around();
-        let name = self.sessions().create(task, &self.connection.bound_to)?;
-        self.connection.bound.insert(name.clone());
+        let bindings = self.bindings();
+        let name = self.sessions().create(task, &bindings)?;
+        self.connection.bound.insert(name.clone(), bindings);
         Ok(name)
     }
 
-    /// Finds out where the client works now: its conversation may be another one than before.
-    fn look_around(&mut self) {
-        let Some(place) = &self.connection.place else { return };
-        let bindings = self.connection.sessions.bindings(place);
-        if bindings != self.connection.bound_to {
-            self.connection.bound_to = bindings;
-            self.connection.bound.clear();
-        }
+    /// What a session is bound to that is made or resumed now: the client's conversation may be another one than before.
+    fn bindings(&self) -> Vec<Binding> {
+        let place = self.connection.place.as_ref();
+        place.map(|place| self.sessions().bindings(place)).unwrap_or_default()
     }
 
     /// Binds a session to the place where the client works. Where that fails, the session is as good as before.
@@ -175,14 +185,16 @@ impl<'a> Call<'a> {
     ///
     /// `DATABASE_ERROR` where the call is in haste and it would take long.
     fn bind(&mut self, session: &Opened) -> Result<(), Error> {
-        self.look_around();
-        if self.connection.bound.contains(&session.name) {
-            return Ok(());
+        let bindings = self.bindings();
+        let listed = self.sessions().list_at(&session.name, &bindings);
+        let is_known = self.connection.bound.get(&session.name) == Some(&bindings);
+        let bound = if is_known { Ok(()) } else { session.store.lock().bind(&bindings) };
+        if Sessions::gave_up_in_haste() {
+            return listed.and(bound);
         }
-        match self.connection.sessions.bind(&session.name, &session.store, &self.connection.bound_to) {
-            Err(error) if Sessions::gave_up_in_haste() => return Err(error),
+        match listed.and(bound) {
+            Ok(()) => drop(self.connection.bound.insert(session.name.clone(), bindings)),
             Err(error) => tracing::warn!(%error, "the session is not bound to where it is resumed"),
-            Ok(()) => drop(self.connection.bound.insert(session.name.clone())),
         }
         Ok(())
     }

@@ -30,7 +30,9 @@ pub struct Names<'a> {
 /// The plan that is being worked on, with the text of its file.
 pub struct AtWork<'a> {
     pub state: &'a State,
-    pub text: Option<String>,
+    pub text: String,
+    /// Why the text is not that of the file.
+    pub fault: Option<String>,
     /// The last ones, newest first.
     pub outcomes: &'a [Done],
 }
@@ -40,10 +42,10 @@ impl Names<'_> {
         format!("{}session_resume", self.prefix)
     }
 
-    /// One line for the instructions: a session is unfinished where the client works.
+    /// One line for the instructions: a session is unfinished where the client works. At most `most` characters.
     pub fn line(&self, name: &SessionName, summary: &Summary, most: usize) -> String {
         let mut line = format!(
-            "UNFINISHED IN THIS FOLDER: {name}, {}; {} with this name brings it back.",
+            "UNFINISHED IN THIS FOLDER: {name}, {}; to go on with it, if the user wants that, call {} with this name.",
             progress(summary),
             self.resume()
         );
@@ -86,18 +88,18 @@ impl Names<'_> {
     /// One line for an agent that has lost its context and has not come back.
     pub fn unasked(&self, name: &SessionName) -> String {
         format!(
-            "9plan: the context was compacted, and session {name} has not been asked for since. Before going on with its \
-             work, call {} with session_name {name}.\n",
+            "9plan: no call has come for session {name} since the context was compacted. Before going on with its work, \
+             call {} with session_name {name}.\n",
             self.resume()
         )
     }
 
     /// All that an agent needs to go on, as if it had resumed its session.
     pub fn whole(&self, name: &SessionName, at: &AtWork<'_>) -> String {
-        let AtWork { state, text, outcomes } = at;
+        let AtWork { state, text, fault, outcomes } = at;
         let mut head = format!("9plan: session {name} is in progress; this is where it stands.\n");
         if let Some(task) = &state.task_description {
-            let _ = writeln!(head, "\nTask: {}", excerpt(task, TASK, &show_task(name)));
+            let _ = writeln!(head, "\nTask: {}", excerpt(task, TASK, 0, &show_task(name)));
         }
         let mut tail = String::new();
         if !state.queue.is_empty() {
@@ -120,20 +122,26 @@ impl Names<'_> {
                 let _ = writeln!(tail, "- {}: {}: {}", done.id, cut(&goal, ITEM), cut(&outcome, ITEM));
             }
         }
-        let _ = writeln!(tail, "\nNow: {}", self.now(name, state));
+        let _ = writeln!(tail, "\nNow: {}", self.now(name, state, fault.as_deref()));
         if let Some(active) = &state.active {
             let _ = writeln!(head, "\nActive plan {}, in {}:", active.id, active.path.display());
-            let room = MOST.saturating_sub(head.chars().count() + tail.chars().count() + 1);
+            let room = MOST.saturating_sub(length(&head) + length(&tail) + 1);
             let whole = format!("{} or {}", active.path.display(), show_plan(&active.id, name));
-            head.push_str(&excerpt(text.as_deref().unwrap_or_default().trim_end(), room, &whole));
+            // The notes stand at the end.
+            head.push_str(&excerpt(text.trim_end(), room, room / 3, &whole));
             head.push('\n');
         }
         head + &tail
     }
 
-    fn now(&self, name: &SessionName, state: &State) -> String {
+    fn now(&self, name: &SessionName, state: &State, fault: Option<&str>) -> String {
         let prefix = self.prefix;
         let step = match &state.active {
+            Some(active) if fault.is_some() => format!(
+                "the text of plan {} above is as it was stored before: {} Put the file right first, then go on with the plan.",
+                active.id,
+                fault.map(|fault| format!("{}.", fault.trim_end_matches('.'))).unwrap_or_default(),
+            ),
             Some(active) => format!(
                 "go on with plan {}; what was done so far stands under Notes. End it with {prefix}plan_complete, or put it \
                  back with {prefix}plan_defer.",
@@ -155,14 +163,45 @@ fn counted(counts: Counts) -> String {
     format!("{} queued, {} completed", counts.queued, counts.completed)
 }
 
-/// A text of at most `most` characters. Where it is cut, a sentence says how much is missing and where it stands.
-fn excerpt(text: &str, most: usize, whole: &str) -> String {
-    let length = text.chars().count();
-    if length <= most {
+/// A text of at most `most` characters, as clients count them, of which `end` at least are its last ones. Where it is cut, a
+/// sentence says how much is missing and where it stands.
+fn excerpt(text: &str, most: usize, end: usize, whole: &str) -> String {
+    let all = length(text);
+    if all <= most {
         return text.to_owned();
     }
     let said = |left: usize| format!("…\n[Cut here: {left} more characters. The whole text: {whole}]");
-    let kept = most.saturating_sub(said(length).chars().count());
-    let start: String = text.chars().take(kept).collect();
-    format!("{start}{}", said(length - kept))
+    let last = suffix(text, end);
+    let gap = if last.is_empty() { "" } else { "\n…" };
+    let first = prefix(text, most.saturating_sub(length(&said(all)) + length(gap) + length(last)));
+    format!("{first}{}{gap}{last}", said(all - length(first) - length(last)))
+}
+
+/// How long a text is in UTF-16, which is what clients count in.
+fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// The start of a text, of at most so many units.
+fn prefix(text: &str, most: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.len_utf16();
+        used > most
+    });
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// The end of a text, of at most so many units.
+fn suffix(text: &str, most: usize) -> &str {
+    let mut used = 0;
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
+        used += c.len_utf16();
+        if used > most {
+            break;
+        }
+        start = at;
+    }
+    &text[start..]
 }

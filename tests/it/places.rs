@@ -51,7 +51,8 @@ fn a_client_is_told_of_the_unfinished_session_of_its_folder_and_of_no_other() {
     assert_eq!(told(&world, &here), None);
     let mut first = client(&world, &here);
     let session = first.create("Show the posts\nof the blog");
-    let resume = "9plan_session_resume with this name brings it back. Task: Show the posts of the blog";
+    let resume = "to go on with it, if the user wants that, call 9plan_session_resume with this name. \
+                  Task: Show the posts of the blog";
     let expected = |counts: &str| Some(format!("{START}{session}, {counts}; {resume}"));
     assert_eq!(told(&world, &here), expected("0 queued, 0 active, 0 completed"));
     for goal in ["A", "B"] {
@@ -117,7 +118,7 @@ fn the_longest_line_fits_with_the_longest_prefix() {
     client(&world, world.home()).ok("session_resume", json!({ "session_name": long }));
     let greeting = world.server().prefix("prefix-of-twenty-ch_").start().greeting.take();
     let line = line(&greeting).unwrap();
-    assert!(line.contains(&long) && line.contains(" prefix-of-twenty-ch_session_resume with this name"), "{line}");
+    assert!(line.contains(&long) && line.contains(" prefix-of-twenty-ch_session_resume with this name. "), "{line}");
     assert!(line.contains("Task: é a long"), "{line}");
 }
 
@@ -143,6 +144,15 @@ fn a_server_goes_on_with_the_unfinished_session_of_its_conversation() {
         client.ok("plan_complete", json!({ "outcome": "done" }));
     }
     assert!(conversation(&world, home, "c-1").fails("admin_state", json!({})).contains("SESSION_NOT_FOUND"));
+}
+
+#[test]
+fn of_two_in_one_folder_the_instructions_name_that_of_the_own_conversation() {
+    let world = World::new();
+    let mine = conversation(&world, world.home(), "c-1").create("mine");
+    let newer = conversation(&world, world.home(), "c-2").create("newer");
+    assert!(line(&conversation(&world, world.home(), "c-1").greeting).unwrap().contains(&mine));
+    assert!(line(&client(&world, world.home()).greeting).unwrap().contains(&newer));
 }
 
 #[test]

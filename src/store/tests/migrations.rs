@@ -3,10 +3,11 @@
 use std::fs;
 
 use rusqlite::Connection;
+use rusqlite::types::Value;
 
 use super::{Bench, activate, add, complete, plan_id};
 use crate::error::{DatabaseFault, Error};
-use crate::store::{Counts, QueuedPlan, schema};
+use crate::store::{Binding, Counts, QueuedPlan, schema};
 
 /// The schema as it was first written down, before this program added to it.
 const PLAIN_SCHEMA: &str = include_str!("../../../tests/it/legacy.sql");
@@ -283,4 +284,27 @@ fn a_vacuum_keeps_what_the_search_finds() {
     let db: Connection = bench.raw();
     db.execute_batch("VACUUM").unwrap();
     assert_eq!(queries.map(&mut goals), before);
+}
+
+#[test]
+fn a_session_of_version_1_is_read_while_it_cannot_be_migrated_and_migrated_when_it_can() {
+    let bench = Bench::new();
+    let mut store = bench.open();
+    add(&mut store, "queued");
+    drop(store);
+    bench.execute("DROP TABLE bindings; PRAGMA user_version = 1");
+    let version = || bench.rows("PRAGMA user_version");
+    let other = bench.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let bound = [Binding::Folder("/app".to_owned())];
+    let mut store = bench.open();
+    assert_eq!(store.state().unwrap().counts.queued, 1);
+    assert!(store.bind(&bound).is_err());
+    assert_eq!(version(), [[Value::Integer(1)]]);
+    other.execute_batch("ROLLBACK").unwrap();
+    add(&mut store, "another");
+    store = bench.open();
+    assert_eq!(version(), [[Value::Integer(2)]]);
+    store.bind(&bound).unwrap();
+    assert_eq!(store.state().unwrap().counts.queued, 2);
 }

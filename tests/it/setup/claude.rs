@@ -57,7 +57,7 @@ fn claude_code_gets_hooks_that_do_what_they_should() {
         ("SessionStart", "startup", format!("9plan: this folder has an unfinished session, {session}: ")),
         ("SessionStart", "compact", format!("9plan: session {session} is in progress")),
         ("PreCompact", "", format!("Keep in the summary that the work goes on in the 9plan session {session}, ")),
-        ("UserPromptSubmit", "", "9plan: the context was compacted, ".to_owned()),
+        ("UserPromptSubmit", "", "9plan: no call has come for session ".to_owned()),
     ] {
         let groups = written["hooks"][event].as_array().unwrap();
         let command = groups.last().unwrap()["hooks"][0]["command"].as_str().unwrap();

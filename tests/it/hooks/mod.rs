@@ -1,11 +1,13 @@
 //! The hooks of a client, played as Claude Code 2.1 plays them: its input byte for byte, and what its model is shown whole.
 
+mod conversations;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Launch, World, names_in, plan};
+use crate::harness::{Client, Launch, World, plan};
 
 /// The most characters that a hook prints.
 const MOST: usize = 6_000;
@@ -164,8 +166,8 @@ Now: go on with plan {active}; what was done so far stands under Notes. End it w
     );
     assert_eq!(app.start(one, "compact"), whole);
     let reminder = format!(
-        "9plan: the context was compacted, and session {session} has not been asked for since. Before going on with its \
-         work, call 9plan_session_resume with session_name {session}.\n"
+        "9plan: no call has come for session {session} since the context was compacted. Before going on with its work, \
+         call 9plan_session_resume with session_name {session}.\n"
     );
     assert_eq!(app.prompted(one), reminder);
     assert_eq!(app.prompted(one), reminder, "until a call comes");
@@ -210,57 +212,6 @@ fn whole_of_queue(session: &str, task: &str, state: &Value) -> String {
     )
 }
 
-#[cfg(unix)]
-#[test]
-fn a_server_learns_that_its_client_has_gone_on_to_another_conversation() {
-    let world = World::new();
-    let [app, other] = ["app", "other"].map(|name| Desk::new(&world, name));
-    // The client that starts the servers and calls the hooks is this process.
-    let client = std::process::id().to_string();
-    let start = |desk: &Desk, id: &str, source: &str| {
-        let input = json!({ "session_id": id, "cwd": desk.folder, "source": source }).to_string();
-        shown(desk.launch(id).env("CLAUDE_PID", &client), "session-start", &input)
-    };
-    let mut server = app.server("one");
-    let session = server.create("t");
-    let [offer, whole] =
-        ["9plan: this folder has an unfinished session, ", "9plan: session "].map(|start| format!("{start}{session}"));
-    // Cleared, the conversation has another id; the server goes on, with the environment that it was started with.
-    assert!(start(&app, "two", "clear").starts_with(&offer));
-    server.ok("admin_state", json!({}));
-    assert!(start(&app, "two", "compact").starts_with(&offer), "to go on is not to resume");
-    server.ok("session_resume", json!({ "session_name": session }));
-    assert!(start(&app, "two", "compact").starts_with(&whole));
-    let made = server.create("made in the second");
-    assert!(start(&app, "two", "compact").starts_with(&format!("9plan: session {made} is in progress")));
-    // A server that is started for a conversation that goes on may be told another id than its hooks.
-    assert_eq!(app.server("fresh").ok("admin_state", json!({})).str("session_name"), made);
-    // What was noted for one folder is nothing for another, nor for a process that has just been started.
-    let elsewhere = other.server("three").create("t");
-    assert!(other.start("two", "compact").starts_with(&offer.replace(&session, &elsewhere)));
-    start(&app, "four", "startup");
-    app.server("five").ok("session_resume", json!({ "session_name": session }));
-    assert!(app.start("four", "compact").starts_with(&offer));
-    assert!(app.start("five", "compact").starts_with(&whole));
-}
-
-#[test]
-fn a_hook_makes_no_root_and_notes_only_so_many_conversations() {
-    let world = World::new();
-    let desk = Desk::new(&world, "app");
-    let start = |process: u32| {
-        let input = json!({ "session_id": "c", "cwd": desk.folder, "source": "clear" }).to_string();
-        shown(desk.launch("c").env("CLAUDE_PID", &process.to_string()), "session-start", &input)
-    };
-    start(1);
-    assert!(!world.root().exists());
-    desk.server("c").create("t");
-    for process in 1..40 {
-        start(process);
-    }
-    assert_eq!(names_in(&world.root().join(".bindings/processes")).len(), 32);
-}
-
 #[test]
 fn what_is_too_long_is_cut_and_says_so() {
     let world = World::new();
@@ -289,6 +240,19 @@ fn what_is_too_long_is_cut_and_says_so() {
     assert!(text.contains(&whole), "{text}");
     assert!(text.contains("(showing 5 of 9)") && text.contains("(showing 3 of 3, newest first"), "{text}");
     assert!(text.contains("\nNow: go on with plan "), "{text}");
+    // What was done so far stands at the end of the plan.
+    let mut notes = fs::read_to_string(&file).unwrap();
+    notes.push_str("step 3 is done 🎉\n");
+    fs::write(&file, notes).unwrap();
+    let text = desk.start("c", "compact");
+    assert!(text.contains("\n…") && text.contains("step 3 is done 🎉\n\nNext in the queue"), "{text}");
+    fs::write(&file, b"# Goal\n\xff").unwrap();
+    let text = desk.start("c", "compact");
+    let fault = format!(
+        "is as it was stored before: Cannot read {}: it is not UTF-8 at byte 7. Put the file right",
+        file.display()
+    );
+    assert!(text.contains(&fault), "{text}");
     assert!(desk.start("c", "startup").lines().count() == 2);
 }
 
@@ -303,10 +267,22 @@ fn the_agent_may_have_gone_deeper_into_its_folder() {
     let expected = format!("9plan: session {session} is in progress");
     assert!(shown(world.server(), "session-start", &input(&deep)).starts_with(&expected));
     assert!(desk.shown("c", "session-start", &input(&deep)).starts_with(&expected));
-    // Above it is another folder, and so is one beside it whose name begins alike.
+    // Above it is another folder, and so is one beside it whose name begins alike; but wherever the agent goes, its client
+    // says what the project is.
     for elsewhere in [world.home(), &world.home().join("app2")] {
         assert_eq!(shown(world.server(), "session-start", &input(elsewhere)), "");
-        assert_eq!(desk.shown("c", "session-start", &input(elsewhere)), "");
+        assert!(desk.shown("c", "session-start", &input(elsewhere)).starts_with(&expected));
+        let other = Desk::new(&world, "other");
+        assert_eq!(other.shown("c", "session-start", &input(elsewhere)), "");
+    }
+    #[cfg(unix)]
+    {
+        // However the project is spelt.
+        let link = world.home().join("link");
+        std::os::unix::fs::symlink(&desk.folder, &link).unwrap();
+        let launch = world.server().env("CLAUDE_PROJECT_DIR", link.to_str().unwrap());
+        let startup = json!({ "session_id": "d", "cwd": deep, "source": "startup" }).to_string();
+        assert!(shown(launch, "session-start", &startup).contains(&session));
     }
 }
 
