@@ -64,3 +64,16 @@ fn a_hook_makes_no_root_and_notes_only_so_many_conversations() {
     }
     assert_eq!(names_in(&world.root().join(".bindings/processes")).len(), 32);
 }
+
+#[test]
+fn the_compaction_of_one_conversation_is_none_of_another_in_the_same_session() {
+    let world = World::new();
+    let desk = Desk::new(&world, "app");
+    let session = desk.server("one").create("t");
+    desk.server("two").ok("session_resume", json!({ "session_name": session }));
+    desk.compacting("one");
+    assert!(desk.prompted("one").contains(&session));
+    assert_eq!(desk.prompted("two"), "");
+    desk.start("two", "compact");
+    assert!(desk.prompted("two").contains(&session));
+}
