@@ -40,7 +40,7 @@ Examples:
   9plan setup                      Which clients are there?
   9plan setup claude-code          Connect Claude Code, with hooks
   9plan setup cursor --print       See what would be written, and where
-  9plan setup codex --env NINEPLAN_SESSIONS_PATH=/work/plans
+  9plan setup codex --env NINEPLAN_SESSIONS_PATH=/srv/plans
   9plan setup gemini --remove      Take it out again"
     )]
     Setup(Setup),

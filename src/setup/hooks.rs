@@ -219,7 +219,7 @@ mod tests {
             "save && /bin/9plan hook prompt",
             "/opt/9plan hook prompt | tee -a /tmp/log",
             "/opt/9plan hook prompt --env A=b; save",
-            "cd /work && ./9plan hook prompt",
+            "cd /app && ./9plan hook prompt",
             "\"9plan hook prompt",
             "",
         ] {
