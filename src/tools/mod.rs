@@ -194,7 +194,11 @@ impl<'a> Call<'a> {
         }
         match listed.and(bound) {
             Ok(()) => drop(self.connection.bound.insert(session.name.clone(), bindings)),
-            Err(error) => tracing::warn!(%error, "the session is not bound to where it is resumed"),
+            Err(error) => {
+                tracing::warn!(%error, "the session is not bound to where it is resumed");
+                // The next change tries again.
+                self.connection.bound.insert(session.name.clone(), Vec::new());
+            }
         }
         Ok(())
     }

@@ -192,6 +192,17 @@ fn a_busy_session_is_resumed_without_being_bound() {
     assert_eq!(told(&world, &there), None);
     second.ok("session_resume", json!({ "session_name": session }));
     assert!(told(&world, &there).is_some());
+
+    // Nor does it take another resume: the next change does as well.
+    let held = world.hold(&session);
+    let elsewhere = folder(&world, "elsewhere");
+    let mut third = client(&world, &elsewhere);
+    third.ok("session_resume", json!({ "session_name": session }));
+    drop(held);
+    third.ok("admin_state", json!({}));
+    assert_eq!(told(&world, &elsewhere), None);
+    third.add("goal");
+    assert!(told(&world, &elsewhere).is_some());
 }
 
 #[test]
