@@ -64,3 +64,36 @@ impl Sessions {
 fn note(root: &Path, process: u32) -> PathBuf {
     root.join(LISTS).join(FOLDER_NAME).join(process.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::files::DiskPlanFiles;
+    use crate::ids::RandomIds;
+
+    #[test]
+    fn a_note_is_for_one_process_in_one_folder_and_not_for_one_that_came_long_after() {
+        let root = tempfile::tempdir().unwrap();
+        let sessions =
+            Sessions::new(root.path().to_owned(), Arc::new(RandomIds), |folder| Box::new(DiskPlanFiles::new(folder)));
+        let place =
+            |folder: &str, process| Place { process: Some(process), ..Place::new(Some(Path::new(folder)), None) };
+        let noted = Place::new(Some(Path::new("/no/app")), Some("two"));
+        sessions.note_conversation(7, Some(&noted)).unwrap();
+        let expected = Some(Binding::Client("two".to_owned()));
+        assert_eq!(sessions.noted(&place("/no/app", 7)), expected);
+        assert_eq!(sessions.noted(&place("/no/other", 7)), None);
+        assert_eq!(sessions.noted(&place("/no/app", 8)), None);
+        // A server of a later process with the same number.
+        let mut later = place("/no/app", 7);
+        later.since += Duration::from_secs(3_600);
+        assert_eq!(sessions.noted(&later), None);
+        // One that was started before, however long ago, is told of what happens now.
+        later.since -= Duration::from_secs(7_200);
+        assert_eq!(sessions.noted(&later), expected);
+        sessions.note_conversation(7, None).unwrap();
+        assert_eq!(sessions.noted(&place("/no/app", 7)), None);
+    }
+}
