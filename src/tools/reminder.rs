@@ -9,7 +9,7 @@ use crate::plan::{SessionName, cut};
 use crate::store::{Counts, Done, State, Summary};
 
 /// The most characters of a text that goes to an agent unasked.
-pub const MOST: usize = 6_000;
+const MOST: usize = 6_000;
 
 /// The most characters of a task and of a goal or an outcome in it.
 const TASK: usize = 600;
@@ -163,8 +163,8 @@ fn counted(counts: Counts) -> String {
     format!("{} queued, {} completed", counts.queued, counts.completed)
 }
 
-/// A text of at most `most` characters, as clients count them, of which `end` at least are its last ones. Where it is cut, a
-/// sentence says how much is missing and where it stands.
+/// A text of at most `most` characters, as clients count them. Where it is cut, its last `end` ones stay, and a sentence says how
+/// much is missing before them and where it stands.
 fn excerpt(text: &str, most: usize, end: usize, whole: &str) -> String {
     let all = length(text);
     if all <= most {
